@@ -1,0 +1,6 @@
+# Everything from Debian, found by name.
+find_package(OpenSSL REQUIRED)
+find_package(nlohmann_json REQUIRED)
+if(MUSTER_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster {
+
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+[[nodiscard]] std::string_view trim(std::string_view text);
+[[nodiscard]] std::string to_lower(std::string_view text);
+[[nodiscard]] std::string to_hex(std::span<const unsigned char> bytes);
+
+/// The whole text as a decimal number: no sign, no spaces, nothing left over, no overflow.
+[[nodiscard]] std::optional<std::uint64_t> parse_unsigned(std::string_view text);
+
+/// "250ms", "5s", "2m", "1h", "1.5s"; a bare "0" is allowed. kInvalid otherwise.
+[[nodiscard]] Result<Duration> parse_duration(std::string_view text);
+/// The shortest of the forms that parse_duration reads back exactly, down to milliseconds.
+[[nodiscard]] std::string format_duration(Duration d);
+
+/// true/false, 1/0, yes/no, on/off in any case. kInvalid otherwise.
+[[nodiscard]] Result<bool> parse_bool(std::string_view text);
+
+/// The candidate with the smallest edit distance to `text`, for "did you mean"; empty when none
+/// is near.
+[[nodiscard]] std::string nearest(std::string_view text, std::span<const std::string> candidates);
+
+/// %XX-decoding. kInvalid on a stray or malformed percent sign.
+[[nodiscard]] Result<std::string> percent_decode(std::string_view text);
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+TEST(TextTest, DurationsReadAsPeopleWriteThem) {
+  EXPECT_EQ(parse_duration("250ms").value(), 250ms);
+  EXPECT_EQ(parse_duration("5s").value(), 5s);
+  EXPECT_EQ(parse_duration("1.5s").value(), 1500ms);
+  EXPECT_EQ(parse_duration("2m").value(), 2min);
+  EXPECT_EQ(parse_duration("1h").value(), 1h);
+  EXPECT_EQ(parse_duration("0").value(), 0s);
+  for (const char* bad : {"", "5", "s", "-1s", "5 s", "5sec", "1e3s", "..s", "99999999999h"}) {
+    EXPECT_TRUE(parse_duration(bad).is(Errc::kInvalid)) << bad;
+  }
+}
+
+TEST(TextTest, DurationsFormatToWhatReadsBack) {
+  for (const Duration d : {Duration(250ms), Duration(5s), Duration(2min), Duration(3h)}) {
+    EXPECT_EQ(parse_duration(format_duration(d)).value(), d);
+  }
+  EXPECT_EQ(format_duration(90s), "90s");
+}
+
+TEST(TextTest, NumbersAreReadStrictly) {
+  EXPECT_EQ(parse_unsigned("5000"), 5000u);
+  for (const char* bad : {"", "-1", "+1", " 1", "1 ", "1x", "99999999999999999999999"}) {
+    EXPECT_EQ(parse_unsigned(bad), std::nullopt) << bad;
+  }
+}
+
+TEST(TextTest, AllFormsOfTrueAndFalseAreKnown) {
+  for (const char* yes : {"true", "TRUE", "1", "yes", "On"}) EXPECT_TRUE(parse_bool(yes).value());
+  for (const char* no : {"false", "0", "No", "off"}) EXPECT_FALSE(parse_bool(no).value());
+  EXPECT_TRUE(parse_bool("maybe").is(Errc::kInvalid));
+}
+
+TEST(TextTest, TheNearestNameIsSuggestedOnlyWhenNear) {
+  const std::vector<std::string> names = {"heartbeatInterval", "leaseTimeout"};
+  EXPECT_EQ(nearest("heartbeatIntervall", names), "heartbeatInterval");
+  EXPECT_EQ(nearest("leasetimeout", names), "leaseTimeout");
+  EXPECT_EQ(nearest("banana", names), "");
+}
+
+TEST(TextTest, PercentEscapesAreDecodedOrRefused) {
+  EXPECT_EQ(percent_decode("a%20b%3D").value(), "a b=");
+  for (const char* bad : {"%", "%2", "a%zz"}) EXPECT_TRUE(percent_decode(bad).is(Errc::kInvalid));
+}
+
+}  // namespace
+}  // namespace muster

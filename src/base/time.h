@@ -1,0 +1,51 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace muster {
+
+using namespace std::chrono_literals;
+
+using Duration = std::chrono::nanoseconds;
+
+/// Names the time line of CLOCK_BOOTTIME: monotonic, and counting suspend. It has no now():
+/// the time is told by a Clock, so that tests and the simulator own it.
+struct BootClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock, Duration>;
+  static constexpr bool is_steady = true;
+};
+
+/// An instant on this machine's boot clock. Every deadline is one of these.
+using MonoTime = BootClock::time_point;
+
+/// An instant on the wall clock, in milliseconds. For people, formats and logs only; no decision
+/// about a lease compares two of them.
+using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
+
+[[nodiscard]] constexpr std::int64_t to_ms(Duration d) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
+}
+[[nodiscard]] constexpr std::int64_t to_ms(WallTime t) {
+  return t.time_since_epoch().count();
+}
+[[nodiscard]] constexpr WallTime wall_from_ms(std::int64_t ms) {
+  return WallTime(std::chrono::milliseconds(ms));
+}
+/// `d` times a real factor, rounded towards zero.
+[[nodiscard]] constexpr Duration scale(Duration d, double factor) {
+  return Duration(static_cast<Duration::rep>(static_cast<double>(d.count()) * factor));
+}
+
+/// Where everything outside `core` learns the time.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual MonoTime now() const = 0;
+  [[nodiscard]] virtual WallTime wall_now() const = 0;
+};
+
+}  // namespace muster

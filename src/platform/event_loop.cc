@@ -1,0 +1,162 @@
+#include "platform/event_loop.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <future>
+
+#include "base/check.h"
+#include "platform/system_clock.h"
+
+namespace muster {
+
+EventLoop::EventLoop()
+    : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      alarm_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  MUSTER_CHECK(epoll_.valid() && wake_.valid() && alarm_.valid());
+  for (const int fd : {wake_.get(), alarm_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    MUSTER_CHECK(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0);
+  }
+}
+
+EventLoop::~EventLoop() = default;
+
+MonoTime EventLoop::now() const {
+  return boot_now();
+}
+WallTime EventLoop::wall_now() const {
+  return system_wall_now();
+}
+
+void EventLoop::post(Task task) {
+  bool first = false;
+  {
+    MutexLock lock(mutex_);
+    first = tasks_.empty();
+    tasks_.push_back(std::move(task));
+  }
+  if (!first) return;
+  const std::uint64_t one = 1;
+  // The counter cannot overflow: it is drained whenever it is not zero.
+  MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+}
+
+Loop::TimerId EventLoop::at(MonoTime when, Task task) {
+  const TimerId id = next_timer_++;
+  timers_.emplace(std::pair(when, id), std::move(task));
+  timer_times_.emplace(id, when);
+  return id;
+}
+
+void EventLoop::cancel(TimerId id) {
+  const auto it = timer_times_.find(id);
+  if (it == timer_times_.end()) return;
+  timers_.erase({it->second, id});
+  timer_times_.erase(it);
+}
+
+void EventLoop::watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  const int operation = watched_.contains(fd) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+  MUSTER_CHECK(::epoll_ctl(epoll_.get(), operation, fd, &event) == 0);
+  watched_[fd] = std::make_shared<std::function<void(std::uint32_t)>>(std::move(ready));
+}
+
+void EventLoop::unwatch_fd(int fd) {
+  if (watched_.erase(fd) > 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+void EventLoop::run() {
+  run_until(MonoTime::max());
+}
+
+bool EventLoop::run_until(MonoTime by) {
+  while (!stopped_.load()) {
+    run_tasks();
+    run_timers();
+    if (stopped_.load() || now() >= by) break;
+    set_alarm(by);
+    wait();
+  }
+  return stopped_.load();
+}
+
+void EventLoop::stop() {
+  stopped_.store(true);
+  post([] {});
+}
+
+void EventLoop::run_tasks() {
+  std::vector<Task> batch;
+  {
+    MutexLock lock(mutex_);
+    batch.swap(tasks_);
+  }
+  for (Task& task : batch) {
+    task();
+    task = nullptr;
+  }
+}
+
+void EventLoop::run_timers() {
+  const MonoTime limit = now();
+  while (!timers_.empty() && timers_.begin()->first.first <= limit) {
+    auto node = timers_.extract(timers_.begin());
+    timer_times_.erase(node.key().second);
+    node.mapped()();
+  }
+}
+
+void EventLoop::set_alarm(MonoTime limit) {
+  MonoTime next = limit;
+  if (!timers_.empty()) next = std::min(next, timers_.begin()->first.first);
+  itimerspec spec{};
+  if (next != MonoTime::max()) {
+    // Zero would disarm the timer; an instant in the past fires at once.
+    const auto ns = std::max<Duration::rep>(1, next.time_since_epoch().count());
+    spec.it_value.tv_sec = ns / 1'000'000'000;
+    spec.it_value.tv_nsec = ns % 1'000'000'000;
+  }
+  MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
+}
+
+void EventLoop::wait() {
+  std::array<epoll_event, 64> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+  MUSTER_CHECK(count >= 0 || errno == EINTR);
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[static_cast<std::size_t>(i)].data.fd;
+    if (fd == wake_.get() || fd == alarm_.get()) {
+      std::uint64_t drained = 0;
+      if (::read(fd, &drained, sizeof drained) < 0) MUSTER_CHECK(errno == EAGAIN);
+      continue;
+    }
+    // A callback may unwatch any descriptor, its own included, so it is held while it runs.
+    const auto it = watched_.find(fd);
+    if (it == watched_.end()) continue;
+    const auto ready = it->second;
+    (*ready)(events[static_cast<std::size_t>(i)].events);
+  }
+}
+
+void LoopThread::run(const std::function<void()>& task) {
+  std::promise<void> done;
+  loop_.post([&] {
+    task();
+    done.set_value();
+  });
+  done.get_future().wait();
+}
+
+}  // namespace muster

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/mutex.h"
+#include "platform/unique_fd.h"
+
+namespace muster {
+
+/// The real loop: epoll, timers on CLOCK_BOOTTIME, so that a deadline passes during suspend too.
+/// post() is for any thread, everything else for the thread that runs the loop (or before run()).
+/// The queue of posted tasks is unbounded: whoever posts bounds itself.
+class EventLoop final : public Loop {
+ public:
+  EventLoop();
+  ~EventLoop() override;
+
+  [[nodiscard]] MonoTime now() const override;
+  [[nodiscard]] WallTime wall_now() const override;
+  void post(Task task) override EXCLUDES(mutex_);
+  TimerId at(MonoTime when, Task task) override;
+  void cancel(TimerId id) override;
+
+  /// Calls `ready` with the epoll events whenever `fd` has one of `events`, until unwatch().
+  void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready);
+  void unwatch_fd(int fd);
+
+  /// Runs until stop(). Tasks still queued then are dropped with the loop.
+  void run();
+  /// Runs until stop() or until `by`; true when stopped.
+  bool run_until(MonoTime by);
+  /// Any thread, and signal handlers' threads; not a signal handler itself.
+  void stop();
+
+ private:
+  void run_tasks() EXCLUDES(mutex_);
+  void run_timers();
+  void set_alarm(MonoTime limit);
+  void wait();
+
+  UniqueFd epoll_;
+  UniqueFd wake_;
+  UniqueFd alarm_;
+  std::atomic<bool> stopped_{false};
+  Mutex mutex_;
+  std::vector<Task> tasks_ GUARDED_BY(mutex_);
+  TimerId next_timer_ = 1;
+  std::map<std::pair<MonoTime, TimerId>, Task> timers_;
+  std::unordered_map<TimerId, MonoTime> timer_times_;
+  std::unordered_map<int, std::shared_ptr<std::function<void(std::uint32_t)>>> watched_;
+};
+
+/// An EventLoop on a thread of its own. Destroying it stops the loop and joins the thread.
+class LoopThread {
+ public:
+  LoopThread() : thread_([this] { loop_.run(); }) {}
+  ~LoopThread() {
+    loop_.stop();
+    thread_.join();
+  }
+  LoopThread(const LoopThread&) = delete;
+  LoopThread& operator=(const LoopThread&) = delete;
+
+  [[nodiscard]] EventLoop& loop() { return loop_; }
+  /// Runs `task` on the loop and waits for it. Not from the loop itself.
+  void run(const std::function<void()>& task);
+
+ private:
+  EventLoop loop_;
+  std::thread thread_;
+};
+
+}  // namespace muster

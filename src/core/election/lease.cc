@@ -1,0 +1,48 @@
+#include "core/election/lease.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace muster {
+
+LeaseTimings LeaseTimings::for_lease(Duration lease, Duration renew_interval) {
+  LeaseTimings timings;
+  timings.terms.lease = lease;
+  timings.renew_interval = renew_interval;
+  timings.request_timeout = std::min<Duration>(lease / 5, 5s);
+  timings.stop_budget = timings.request_timeout;
+  timings.kill_margin = lease / 10;
+  return timings;
+}
+
+Status LeaseTimings::validate() const {
+  if (terms.drift < 0.0 || terms.drift >= 1.0) {
+    return {Errc::kInvalid, "the drift must be at least 0 and below 1"};
+  }
+  for (const Duration d : {terms.lease, renew_interval, request_timeout}) {
+    if (d <= Duration(0)) {
+      return {Errc::kInvalid, "lease, renew interval and request timeout must be above zero"};
+    }
+  }
+  const Duration sum = renew_interval + request_timeout + stop_budget + kill_margin;
+  if (sum < terms.held()) return Done{};
+  return {Errc::kInvalid, "unsafe timings: renew interval " + format_duration(renew_interval) +
+                              " + request timeout " + format_duration(request_timeout) +
+                              " + stop budget " + format_duration(stop_budget) + " + kill margin " +
+                              format_duration(kill_margin) + " = " + format_duration(sum) +
+                              " must be below the held time " + format_duration(terms.held()) +
+                              " of a " + format_duration(terms.lease) +
+                              " lease; lengthen the lease or shorten the others"};
+}
+
+void LeaseObserver::observe(const Revision& revision, Duration lease, MonoTime received) {
+  if (seen_ == revision) return;
+  seen_ = revision;
+  lease_ = lease;
+  first_seen_at_ = received;
+}
+
+}  // namespace muster

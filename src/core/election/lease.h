@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "base/result.h"
@@ -46,8 +47,8 @@ class LeaseObserver {
   /// `received` is when the reply came in, not when the request went out. `lease` is what the
   /// holder wrote. Seeing the same revision again changes nothing.
   void observe(const Revision& revision, Duration lease, MonoTime received);
-  /// Nothing is known any more, as on a start.
-  void forget() { seen_.reset(); }
+  /// The lease last seen may be as long as this, counted from when it was first seen.
+  void lengthen(Duration lease) { lease_ = std::max(lease_, lease); }
 
   [[nodiscard]] bool expired(MonoTime now) const { return seen_ && now >= expires_at(); }
   /// When the lease last seen ends, by this clock. Only after observe().

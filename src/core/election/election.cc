@@ -1,0 +1,429 @@
+#include "core/election/election.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace muster {
+namespace {
+
+// Unsettled writes beyond this are forgotten, oldest first. One that then turns up in the store
+// is taken for a lapsed term of our own, which is safe: it is acquired anew with a higher epoch.
+constexpr std::size_t kSentMax = 16;
+// How an absent state is called towards the observer. No store names a revision so.
+const Revision kAbsentRevision{"(absent)"};
+
+}  // namespace
+
+const char* to_string(LossReason reason) {
+  switch (reason) {
+    case LossReason::kReleased:
+      return "released";
+    case LossReason::kExpired:
+      return "expired";
+    case LossReason::kReplaced:
+      return "replaced";
+    case LossReason::kStateLost:
+      return "state lost";
+  }
+  return "unknown";
+}
+
+Election::Election(ElectionConfig config, Random random)
+    : config_(std::move(config)), random_(random), longest_lease_seen_(config_.terms.lease) {}
+
+std::optional<Epoch> Election::term_epoch() const {
+  return term_ ? std::optional(term_->epoch) : std::nullopt;
+}
+
+std::optional<MonoTime> Election::deadline() const {
+  return term_ ? std::optional(term_->deadline) : std::nullopt;
+}
+
+std::optional<WorkerId> Election::leader(MonoTime now) const {
+  if (term_) return leads(now) ? std::optional(config_.id) : std::nullopt;
+  if (!known_.state || mine(known_.state) || observer_.expired(now)) return {};
+  return known_.state->leader;
+}
+
+MonoTime Election::wake_at() const {
+  if (stopped_) return MonoTime::max();
+  const MonoTime due = phase_ == Phase::kIdle ? wake_at_ : MonoTime::max();
+  return term_ ? std::min(due, term_->deadline) : due;
+}
+
+ElectionStep Election::finish() {
+  return std::exchange(step_, {});
+}
+
+void Election::ask(Phase phase, ElectionRequest request) {
+  MUSTER_CHECK(phase_ == Phase::kIdle && !step_.request);
+  phase_ = phase;
+  step_.request = std::move(request);
+}
+
+void Election::sleep_until(MonoTime when) {
+  wake_at_ = when;
+}
+
+void Election::sleep_after_failure(const Error& error, MonoTime now) {
+  step_.events.emplace_back(StoreTrouble{error});
+  const Duration wait = random_.between(config_.retry_wait / 2, config_.retry_wait);
+  sleep_until(now + std::max(wait, error.retry_after));
+}
+
+void Election::sleep_one_interval(MonoTime now) {
+  sleep_until(now + config_.interval + random_.between(Duration(0), config_.jitter));
+}
+
+void Election::note_lapse(MonoTime now) {
+  if (term_ && now >= term_->deadline) lose(LossReason::kExpired);
+}
+
+void Election::lose(LossReason reason) {
+  if (!term_) return;
+  step_.events.emplace_back(LostLeadership{term_->epoch, reason});
+  term_.reset();
+  retry_renewal_ = false;
+}
+
+// Rule E2: counted from the send, and a grant that comes after its own end is none. Rule E1: a
+// renewal confirmed after the deadline does not revive the term; only a new epoch begins one.
+void Election::grant(const Sent& sent, MonoTime now) {
+  const MonoTime deadline = config_.terms.deadline(sent.at);
+  retry_renewal_ = false;
+  if (resigning_ || now >= deadline) return;
+  if (sent.kind == WriteKind::kAcquire) {
+    term_ = Term{sent.epoch, deadline};
+    step_.events.emplace_back(BecameLeader{sent.epoch, deadline});
+  } else if (term_ && term_->epoch == sent.epoch) {
+    term_->deadline = std::max(term_->deadline, deadline);
+    step_.events.emplace_back(LeaseRenewed{sent.epoch, term_->deadline});
+  }
+}
+
+bool Election::mine(const std::optional<LeaderState>& state) const {
+  return state && state->leader == config_.id && state->incarnation == config_.incarnation;
+}
+
+// Rule E7: absent after it was seen, not decodable, or an epoch below one seen before.
+bool Election::state_is_lost() const {
+  if (!known_.revision) return seen_epoch_ > Epoch(0);
+  return !known_.state || known_.state->epoch < seen_epoch_;
+}
+
+void Election::learn(Known seen, Epoch at_least, MonoTime now) {
+  const bool changed = !known_.read || seen.revision != known_.revision;
+  if (changed) {
+    settle(seen, now);
+    const std::optional<LeaderState> before = std::exchange(known_, std::move(seen)).state;
+    turn_at_.reset();
+    listed_.reset();
+    report_new_leader(before);
+    if (state_is_lost()) {
+      step_.events.emplace_back(StateTrouble{!known_.revision ? "the state has vanished"
+                                             : known_.state
+                                                 ? "the state went back to epoch " +
+                                                       std::to_string(known_.state->epoch.value())
+                                                 : known_.problem});
+    }
+  }
+  if (known_.state) longest_lease_seen_ = std::max(longest_lease_seen_, known_.state->lease);
+  // A lease is as long as its holder wrote. Where that cannot be known, or where a holder may be
+  // hidden behind a lost state, it is as long as any lease that may be running.
+  const bool told = known_.state && known_.state->lease > Duration(0) && !state_is_lost();
+  observer_.observe(known_.revision.value_or(kAbsentRevision),
+                    told ? known_.state->lease : longest_lease_seen_, now);
+  seen_epoch_ = std::max(seen_epoch_, known_.state ? known_.state->epoch : at_least);
+}
+
+// Rule E6: the state has moved on from the revision that all unsettled writes were made at, so
+// each of them either is what stands there now or can never land.
+void Election::settle(const Known& seen, MonoTime now) {
+  const std::vector<Sent> sent = std::exchange(sent_, {});
+  if (mine(seen.state)) {
+    const auto it = std::find_if(sent.begin(), sent.end(),
+                                 [&](const Sent& s) { return s.nonce == seen.state->nonce; });
+    if (it != sent.end()) grant(*it, now);
+    return;
+  }
+  const bool lost = !seen.state || seen.state->epoch < seen_epoch_;
+  lose(lost ? LossReason::kStateLost : LossReason::kReplaced);
+}
+
+void Election::report_new_leader(const std::optional<LeaderState>& before) {
+  const auto holder = [](const std::optional<LeaderState>& state) {
+    return state ? state->leader : std::nullopt;
+  };
+  const auto& after = known_.state;
+  if (after && after->leader == config_.id && !after->incarnation.value().empty() &&
+      after->incarnation != config_.incarnation &&
+      (!before || before->incarnation != after->incarnation)) {
+    step_.events.emplace_back(DuplicateWorker{after->incarnation});
+  }
+  const bool same = holder(before) == holder(after) &&
+                    (!holder(after) ||
+                     (before->epoch == after->epoch && before->incarnation == after->incarnation));
+  if (same) return;
+  step_.events.emplace_back(LeaderChanged{holder(before), holder(after),
+                                          after ? after->epoch : seen_epoch_,
+                                          after ? after->incarnation : Incarnation()});
+}
+
+ElectionStep Election::wake(MonoTime now) {
+  note_lapse(now);
+  if (stopped_ || phase_ != Phase::kIdle) return finish();
+  if (leads(now) && !resigning_ && known_.revision && (sent_.empty() || retry_renewal_)) {
+    renew(now);
+  } else {
+    ask(Phase::kReadingState, ReadState{known_.revision});
+  }
+  return finish();
+}
+
+ElectionStep Election::state_read(Result<SeenState> seen, MonoTime now) {
+  MUSTER_CHECK(phase_ == Phase::kReadingState);
+  phase_ = Phase::kIdle;
+  note_lapse(now);
+  if (seen) {
+    Known known{true, seen->revision, std::move(seen->state), std::move(seen->problem)};
+    learn(std::move(known), seen->salvaged, now);
+  } else if (seen.is(Errc::kNotFound)) {
+    learn(Known{true, {}, {}, {}}, Epoch(0), now);
+  } else if (!seen.is(Errc::kUnchanged)) {
+    sleep_after_failure(seen.error(), now);
+    return finish();
+  }
+  consider(now);
+  return finish();
+}
+
+void Election::write(WriteKind kind, LeaderState state, MonoTime now) {
+  state.nonce = Nonce(random_.uuid());
+  state.incarnation = config_.incarnation;
+  state.lease = config_.terms.lease;
+  if (sent_.size() == kSentMax) sent_.erase(sent_.begin());
+  sent_.push_back({state.nonce, now, kind, state.epoch});
+  writing_ = state;
+  ask(Phase::kWritingState, WriteState{std::move(state), known_.revision});
+}
+
+void Election::renew(MonoTime now) {
+  LeaderState state = *known_.state;
+  state.released.reset();
+  state.preferred.reset();
+  // The next renewal is due one interval after this one was sent, whatever it takes.
+  sleep_one_interval(now);
+  write(WriteKind::kRenew, std::move(state), now);
+}
+
+// Rule E5: the term has already ended here. "No holder" keeps the epoch and names what ended.
+void Election::release(MonoTime now) {
+  LeaderState state = *known_.state;
+  state.leader.reset();
+  state.released = ReleaseReceipt{config_.id, config_.incarnation, state.epoch};
+  state.preferred = resigning_->preferred;
+  write(WriteKind::kRelease, std::move(state), now);
+}
+
+ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
+  MUSTER_CHECK(phase_ == Phase::kWritingState && !sent_.empty());
+  phase_ = Phase::kIdle;
+  note_lapse(now);
+  if (!written) {
+    // Rule E6: whatever went wrong, the write may have landed. Read before acting.
+    step_.events.emplace_back(StoreTrouble{written.error()});
+    ask(Phase::kReadingState, ReadState{known_.revision});
+    return finish();
+  }
+  const Sent sent = sent_.back();
+  sent_.clear();
+  const auto before = std::exchange(known_, Known{true, std::move(*written), writing_, {}}).state;
+  seen_epoch_ = std::max(seen_epoch_, sent.epoch);
+  observer_.observe(*known_.revision, writing_.lease, now);
+  turn_at_.reset();
+  listed_.reset();
+  report_new_leader(before);
+  if (sent.kind == WriteKind::kRelease) {
+    finish_resigning(true, now);
+  } else {
+    grant(sent, now);
+    consider(now);
+  }
+  return finish();
+}
+
+void Election::consider(MonoTime now) {
+  if (phase_ != Phase::kIdle) return;
+  if (resigning_) {
+    if (mine(known_.state)) return release(now);
+    const auto& receipt = known_.state ? known_.state->released : std::nullopt;
+    return finish_resigning(receipt && receipt->incarnation == config_.incarnation, now);
+  }
+  if (leads(now)) {
+    // Either the renewal is settled, and the next is due when it was, or it has not landed, and
+    // only another compare-and-swap at the same revision may follow.
+    retry_renewal_ = !sent_.empty();
+    if (retry_renewal_) {
+      sleep_until(now + random_.between(config_.retry_wait / 2, config_.retry_wait));
+    }
+    return;
+  }
+  if (!may_campaign(now)) return sleep_one_interval(now);
+  switch (claim(now)) {
+    case Claim::kUnclear:
+      return ask(Phase::kReadingFloor, ReadFloor{});
+    case Claim::kHeld:
+      sleep_one_interval(now);
+      return sleep_until(std::min(wake_at_, observer_.expires_at()));
+    case Claim::kFree:
+      if (my_turn(now)) campaign(now);
+  }
+}
+
+// Who may be acquired from, and when (rules E3, E5, E7, E9).
+Election::Claim Election::claim(MonoTime now) const {
+  const bool lost = !known_.revision || state_is_lost();
+  // Only the floor tells a namespace that is new from one whose state was lost, and how long a
+  // lease may be running that the state no longer shows.
+  if (lost && !floor_) return Claim::kUnclear;
+  const bool brand_new = lost && !known_.revision && !floor_->revision && seen_epoch_ == Epoch(0);
+  if (lost) return brand_new || observer_.expired(now) ? Claim::kFree : Claim::kHeld;
+  const LeaderState& state = *known_.state;
+  if (!state.leader || mine(known_.state)) return Claim::kFree;
+  // Rule E9: somebody who knows no incarnations elected us; that is no leadership of anybody.
+  if (state.leader == config_.id && state.incarnation.value().empty()) return Claim::kFree;
+  return observer_.expired(now) ? Claim::kFree : Claim::kHeld;
+}
+
+// Rule E4: the first live worker by bytes tries at once, everybody else after one jittered wait.
+// The list is a hint: a dead first worker costs that wait and no more.
+bool Election::my_turn(MonoTime now) {
+  if (turn_at_) {
+    if (now >= *turn_at_) return true;
+    sleep_until(*turn_at_);
+    return false;
+  }
+  const LeaderState* state = known_.state ? &*known_.state : nullptr;
+  if (mine(known_.state)) return true;
+  if (state && state->leader == config_.id) return true;
+  const bool published = state && !state->workers.empty();
+  if (!published && !listed_) {
+    ask(Phase::kListing, ListWorkers{});
+    return false;
+  }
+  const std::vector<WorkerId>& live = published ? state->workers : *listed_;
+  WorkerId first = config_.id;
+  for (const WorkerId& worker : live) {
+    const bool gone = state && (state->leader == worker ||
+                                (state->released && state->released->worker == worker));
+    if (!gone) first = std::min(first, worker);
+  }
+  if (state && state->preferred) first = *state->preferred;
+  if (first == config_.id) return true;
+  turn_at_ = now + random_.between(config_.turn_wait / 2, config_.turn_wait);
+  sleep_until(*turn_at_);
+  return false;
+}
+
+// Rule E7: the floor is raised before the epoch is used, so that a state lost later is recovered
+// above it.
+void Election::campaign(MonoTime now) {
+  if (!floor_) return ask(Phase::kReadingFloor, ReadFloor{});
+  if (!floor_->problem.empty() && state_is_lost()) {
+    step_.events.emplace_back(
+        StateTrouble{"neither the state nor the epoch floor can be read (" + floor_->problem +
+                     "); refusing to elect until an operator restores metadata.json"});
+    floor_.reset();
+    return sleep_one_interval(now);
+  }
+  step_.events.emplace_back(ElectionStarted{});
+  next_epoch_ = next(std::max(seen_epoch_, floor_->epoch));
+  ask(Phase::kRaisingFloor, RaiseFloor{next_epoch_, longest_lease_seen_, floor_->revision});
+  floor_.reset();
+}
+
+ElectionStep Election::workers_listed(Result<std::vector<WorkerId>> workers, MonoTime now) {
+  MUSTER_CHECK(phase_ == Phase::kListing);
+  phase_ = Phase::kIdle;
+  note_lapse(now);
+  if (!workers) {
+    sleep_after_failure(workers.error(), now);
+    return finish();
+  }
+  listed_ = std::move(*workers);
+  consider(now);
+  return finish();
+}
+
+ElectionStep Election::floor_read(Result<SeenFloor> seen, MonoTime now) {
+  MUSTER_CHECK(phase_ == Phase::kReadingFloor);
+  phase_ = Phase::kIdle;
+  note_lapse(now);
+  if (seen) {
+    longest_lease_seen_ = std::max(longest_lease_seen_, seen->lease_max);
+    floor_ = Floor{seen->revision, seen->floor, std::move(seen->problem)};
+  } else if (seen.is(Errc::kNotFound)) {
+    floor_ = Floor{};
+  } else {
+    sleep_after_failure(seen.error(), now);
+    return finish();
+  }
+  if (!known_.revision || state_is_lost()) observer_.lengthen(longest_lease_seen_);
+  consider(now);
+  return finish();
+}
+
+ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
+  MUSTER_CHECK(phase_ == Phase::kRaisingFloor);
+  phase_ = Phase::kIdle;
+  note_lapse(now);
+  if (!written) {
+    // Lost to another, or perhaps not: the next attempt reads it again. A floor that is raised
+    // and not used costs a number.
+    sleep_after_failure(written.error(), now);
+    return finish();
+  }
+  if (resigning_ || !may_campaign(now)) {
+    consider(now);
+    return finish();
+  }
+  LeaderState state = known_.state.value_or(LeaderState{});
+  state.leader = config_.id;
+  state.epoch = next_epoch_;
+  state.released.reset();
+  state.preferred.reset();
+  sleep_one_interval(now);
+  write(WriteKind::kAcquire, std::move(state), now);
+  return finish();
+}
+
+ElectionStep Election::resign(ResignOptions options, MonoTime now) {
+  note_lapse(now);
+  lose(LossReason::kReleased);
+  resigning_ = std::move(options);
+  if (phase_ != Phase::kIdle) return finish();
+  if (!sent_.empty()) {
+    ask(Phase::kReadingState, ReadState{known_.revision});
+  } else {
+    consider(now);
+  }
+  return finish();
+}
+
+void Election::finish_resigning(bool released, MonoTime now) {
+  step_.events.emplace_back(Resigned{released});
+  stopped_ = stopped_ || resigning_->stop;
+  hold_off_until_ = now + resigning_->hold_off;
+  resigning_.reset();
+  sleep_one_interval(now);
+}
+
+ElectionStep Election::set_eligible(bool eligible, MonoTime now) {
+  eligible_ = eligible;
+  if (phase_ == Phase::kIdle && !term_) sleep_until(now);
+  return finish();
+}
+
+}  // namespace muster

@@ -1,0 +1,238 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/strong.h"
+#include "base/time.h"
+#include "core/election/lease.h"
+#include "core/election/records.h"
+
+namespace muster {
+
+struct ElectionConfig {
+  WorkerId id;
+  Incarnation incarnation;  ///< New for every start of a process.
+  LeaseTerms terms;
+  Duration interval = 5s;    ///< Between two heartbeats: renewals or looks at the state.
+  Duration jitter = 1s;      ///< Added to each interval, uniform from zero.
+  Duration retry_wait = 1s;  ///< After a failed request, jittered by half.
+  /// How long a worker that is not first in line waits for those before it, uniform from half.
+  Duration turn_wait = 1s;
+};
+
+/// What the machine asks its driver to do. One request at a time: the next comes only after the
+/// answer to the last. The instant at which a request is returned counts as its send, so the
+/// driver sends at once.
+struct ReadState {
+  std::optional<Revision> unless;
+};
+struct WriteState {
+  LeaderState state;           ///< The driver adds what only people read: times, pod, workers.
+  std::optional<Revision> at;  ///< Only at this revision; empty: only if there is none.
+};
+struct ReadFloor {};
+struct RaiseFloor {
+  Epoch floor;
+  Duration lease_max;
+  std::optional<Revision> at;
+};
+struct ListWorkers {};
+using ElectionRequest = std::variant<ReadState, WriteState, ReadFloor, RaiseFloor, ListWorkers>;
+
+/// Answers. A state that does not decode is seen with its revision and a problem.
+struct SeenState {
+  Revision revision;
+  std::optional<LeaderState> state;
+  std::string problem;
+  Epoch salvaged;  ///< Of a state that does not decode.
+};
+struct SeenFloor {
+  Revision revision;
+  Epoch floor;
+  Duration lease_max{};
+  std::string problem;  ///< Not empty: unreadable, `floor` means nothing.
+};
+
+enum class LossReason {
+  kReleased,   ///< It was given up in order.
+  kExpired,    ///< The own deadline passed without a confirmed renewal.
+  kReplaced,   ///< Another holder stands in the store.
+  kStateLost,  ///< The state vanished, does not decode, or went back.
+};
+[[nodiscard]] const char* to_string(LossReason reason);
+
+/// What happened, for plugins, people and metrics.
+struct BecameLeader {
+  Epoch epoch;
+  MonoTime deadline;
+};
+struct LeaseRenewed {
+  Epoch epoch;
+  MonoTime deadline;
+};
+struct LostLeadership {
+  Epoch epoch;
+  LossReason reason;
+};
+struct LeaderChanged {
+  std::optional<WorkerId> previous;
+  std::optional<WorkerId> current;
+  Epoch epoch;
+  Incarnation incarnation;
+};
+struct ElectionStarted {};
+struct StateTrouble {
+  std::string problem;
+};
+struct StoreTrouble {
+  Error error;
+};
+struct DuplicateWorker {
+  Incarnation other;
+};
+struct Resigned {
+  bool released;  ///< The store says so; false when there was nothing to release any more.
+};
+using ElectionEvent =
+    std::variant<BecameLeader, LeaseRenewed, LostLeadership, LeaderChanged, ElectionStarted,
+                 StateTrouble, StoreTrouble, DuplicateWorker, Resigned>;
+
+struct ElectionStep {
+  std::optional<ElectionRequest> request;
+  std::vector<ElectionEvent> events;
+};
+
+struct ResignOptions {
+  bool stop = false;  ///< Never campaign again; otherwise only not before hold_off.
+  Duration hold_off{0};
+  std::optional<WorkerId> preferred;  ///< Who should follow.
+};
+
+/// One worker's part in the election of one namespace: a function of what it was told and when,
+/// copyable, without I/O, clock or locks. The rules it keeps are E1–E7 of docs/architecture.md.
+///
+/// It promises: while leads() is true here, it is true for no other worker of the namespace,
+/// provided the store's compare-and-swap is atomic and clock rates differ by less than the drift;
+/// and no epoch is ever used by two terms. It promises nothing to work that outlives its deadline
+/// unasked: that is what fences at the resource are for.
+class Election {
+ public:
+  Election(ElectionConfig config, Random random);
+
+  /// Compared with the deadline at the moment of asking: there is no flag that could go stale.
+  [[nodiscard]] bool leads(MonoTime now) const { return term_ && now < term_->deadline; }
+  /// The term begun last, also after its deadline has passed; none when it was ended.
+  [[nodiscard]] std::optional<Epoch> term_epoch() const;
+  [[nodiscard]] std::optional<MonoTime> deadline() const;
+  /// The highest epoch that this worker has seen a state with.
+  [[nodiscard]] Epoch epoch() const { return seen_epoch_; }
+  /// The holder as last read or written, while its lease, as seen from here, has not ended.
+  [[nodiscard]] std::optional<WorkerId> leader(MonoTime now) const;
+  [[nodiscard]] const std::optional<LeaderState>& last_state() const { return known_.state; }
+  /// When wake() is due. While a request is under way it is due too: it notices a lapsed term.
+  [[nodiscard]] MonoTime wake_at() const;
+  [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+  /// The heartbeat. Spurious calls are harmless; a push from the store is one.
+  ElectionStep wake(MonoTime now);
+  ElectionStep state_read(Result<SeenState> seen, MonoTime now);
+  ElectionStep state_written(Result<Revision> written, MonoTime now);
+  ElectionStep floor_read(Result<SeenFloor> seen, MonoTime now);
+  ElectionStep floor_raised(Result<Revision> written, MonoTime now);
+  ElectionStep workers_listed(Result<std::vector<WorkerId>> workers, MonoTime now);
+
+  /// Ends the term here and now, and then in the store. The caller has stopped its work before.
+  ElectionStep resign(ResignOptions options, MonoTime now);
+  /// A worker that is not eligible observes and never campaigns.
+  ElectionStep set_eligible(bool eligible, MonoTime now);
+
+ private:
+  enum class Phase { kIdle, kReadingState, kWritingState, kReadingFloor, kRaisingFloor, kListing };
+  enum class WriteKind { kAcquire, kRenew, kRelease };
+  enum class Claim { kHeld, kFree, kUnclear };
+
+  struct Term {
+    Epoch epoch;
+    MonoTime deadline;
+  };
+  /// A write that was sent and not yet settled. All of them are at the revision `known_`.
+  struct Sent {
+    Nonce nonce;
+    MonoTime at;
+    WriteKind kind;
+    Epoch epoch;
+  };
+  /// The state as last read or written. Without a revision it did not exist.
+  struct Known {
+    bool read = false;
+    std::optional<Revision> revision;
+    std::optional<LeaderState> state;
+    std::string problem;
+  };
+
+  struct Floor {
+    std::optional<Revision> revision;
+    Epoch epoch;
+    std::string problem;
+  };
+
+  ElectionStep finish();
+  void ask(Phase phase, ElectionRequest request);
+  void sleep_until(MonoTime when);
+  void sleep_after_failure(const Error& error, MonoTime now);
+  void sleep_one_interval(MonoTime now);
+
+  void note_lapse(MonoTime now);
+  void lose(LossReason reason);
+  void grant(const Sent& sent, MonoTime now);
+
+  void learn(Known seen, Epoch at_least, MonoTime now);
+  void settle(const Known& seen, MonoTime now);
+  void report_new_leader(const std::optional<LeaderState>& before);
+  [[nodiscard]] bool mine(const std::optional<LeaderState>& state) const;
+  [[nodiscard]] bool state_is_lost() const;
+  [[nodiscard]] bool may_campaign(MonoTime now) const {
+    return eligible_ && now >= hold_off_until_;
+  }
+
+  void consider(MonoTime now);
+  [[nodiscard]] Claim claim(MonoTime now) const;
+  [[nodiscard]] bool my_turn(MonoTime now);
+  void campaign(MonoTime now);
+  void write(WriteKind kind, LeaderState state, MonoTime now);
+  void renew(MonoTime now);
+  void release(MonoTime now);
+  void finish_resigning(bool released, MonoTime now);
+
+  ElectionConfig config_;
+  Random random_;
+  Phase phase_ = Phase::kIdle;
+  MonoTime wake_at_ = MonoTime::min();
+  std::optional<Term> term_;
+  Epoch seen_epoch_;
+  Known known_;
+  LeaseObserver observer_;
+  std::vector<Sent> sent_;
+  LeaderState writing_;  ///< What the last of them says.
+  Epoch next_epoch_;     ///< Being acquired.
+  /// The floor as last read, until it is used; a floor without a revision did not exist.
+  std::optional<Floor> floor_;
+  Duration longest_lease_seen_{0};
+  std::optional<MonoTime> turn_at_;
+  std::optional<std::vector<WorkerId>> listed_;
+  std::optional<ResignOptions> resigning_;
+  MonoTime hold_off_until_ = MonoTime::min();
+  bool eligible_ = true;
+  bool stopped_ = false;
+  bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
+  ElectionStep step_;
+};
+
+}  // namespace muster

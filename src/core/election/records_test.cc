@@ -1,0 +1,112 @@
+#include "core/election/records.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+LeaderState sample() {
+  LeaderState state;
+  state.leader = WorkerId("pod-123");
+  state.epoch = Epoch(7);
+  state.incarnation = Incarnation("0b6f");
+  state.nonce = Nonce("n1");
+  state.lease = 15s;
+  state.written_at = wall_from_ms(1699876543000);
+  state.elected_at = wall_from_ms(1699876500000);
+  state.leader_pod = "host-1";
+  state.elected_by = "pod-123";
+  state.workers = {WorkerId("pod-123"), WorkerId("pod-456")};
+  return state;
+}
+
+TEST(LeaderStateTest, SurvivesEncodingAndDecoding) {
+  EXPECT_EQ(*decode_leader_state(encode(sample())), sample());
+  LeaderState released = sample();
+  released.leader.reset();
+  released.released = ReleaseReceipt{WorkerId("pod-123"), Incarnation("0b6f"), Epoch(7)};
+  released.preferred = WorkerId("pod-456");
+  EXPECT_EQ(*decode_leader_state(encode(released)), released);
+}
+
+TEST(LeaderStateTest, HoldsTheFieldsThatTheOriginalReads) {
+  const std::string body = encode(sample());
+  for (const char* field :
+       {"leaderId", "epoch", "leaseExpiresAt", "leaderPod", "leaseStart", "leaseEnd", "electedBy",
+        "electedAt", "_expiresAt", "incarnation", "nonce", "workers"}) {
+    EXPECT_NE(body.find(std::string("\"") + field + "\":"), std::string::npos) << field;
+  }
+  EXPECT_NE(body.find("\"leaseExpiresAt\":1699876558000"), std::string::npos);
+}
+
+TEST(LeaderStateTest, ReadsWhatAWorkerWithoutIncarnationsWrote) {
+  const auto state = decode_leader_state(
+      R"({"leaderId":"a","epoch":3,"leaseStart":1000,"leaseEnd":16000,"leaseExpiresAt":16000})");
+  ASSERT_TRUE(state.ok());
+  EXPECT_EQ(state->lease, 15s);
+  EXPECT_EQ(state->incarnation.value(), "");
+}
+
+// S18: an epoch written as a string made every worker believe itself; here it is corrupt, and
+// recovery does not go below it.
+TEST(LeaderStateTest, CorruptBodiesAreToldApartAndTheirEpochIsSalvaged) {
+  for (const char* body : {"", "{", "[]", "42", R"({"leaderId":"a"})", R"({"epoch":-1})",
+                           R"({"epoch":1e300})", R"({"epoch":1.5})", R"({"leaderId":5,"epoch":1})",
+                           R"({"epoch":1,"leaseStart":5,"leaseEnd":4})",
+                           R"({"epoch":1,"leaseStart":0,"leaseEnd":9007199254740991})"}) {
+    EXPECT_TRUE(decode_leader_state(body).is(Errc::kCorrupt)) << body;
+  }
+  EXPECT_TRUE(decode_leader_state(R"({"leaderId":"a","epoch":"12"})").is(Errc::kCorrupt));
+  EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch":"12"})"), Epoch(12));
+  EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch": 12, "nonc)"), Epoch(12));
+  EXPECT_EQ(salvage_epoch("garbage"), Epoch(0));
+}
+
+TEST(NamespaceMetadataTest, SurvivesAndKeepsFieldsItDoesNotKnow) {
+  NamespaceMetadata metadata;
+  metadata.epoch_floor = Epoch(9);
+  metadata.lease_max = 30s;
+  metadata.creator = "pod-1";
+  metadata.created_at = wall_from_ms(5);
+  metadata.heartbeat_interval = 5s;
+  metadata.lease_timeout = 15s;
+  metadata.worker_timeout = 20s;
+  const std::string body = encode(metadata, R"({"theirs":true,"epochFloor":3})");
+  EXPECT_NE(body.find("\"theirs\":true"), std::string::npos);
+  EXPECT_EQ(*decode_metadata(body), metadata);
+}
+
+TEST(NamespaceMetadataTest, ANewerFormatIsRefusedNotGuessed) {
+  EXPECT_TRUE(decode_metadata(R"({"format":2,"epochFloor":1})").is(Errc::kUnsupported));
+  EXPECT_TRUE(decode_metadata(R"({"epochFloor":"1"})").is(Errc::kCorrupt));
+}
+
+TEST(WorkerRecordTest, SurvivesEncodingAndDecoding) {
+  WorkerRecord record{WorkerId("w1"),  Incarnation("i"),
+                      Nonce("n"),      wall_from_ms(3),
+                      wall_from_ms(2), wall_from_ms(9),
+                      "pod",           "coordinator",
+                      "default",       true};
+  EXPECT_EQ(*decode_worker(encode(record)), record);
+  EXPECT_TRUE(decode_worker("{}").is(Errc::kCorrupt));
+}
+
+TEST(NamespaceKeysTest, FollowTheLayoutOfTheOriginal) {
+  const NamespaceKeys keys("default");
+  EXPECT_EQ(keys.state, "plugin=coordinator/namespace=default/state.json");
+  EXPECT_EQ(keys.metadata, "plugin=coordinator/namespace=default/metadata.json");
+  EXPECT_EQ(keys.worker(WorkerId("w1")),
+            "plugin=coordinator/namespace=default/workers/worker=w1.json");
+  EXPECT_EQ(keys.worker_of(keys.worker(WorkerId("w1"))), WorkerId("w1"));
+  EXPECT_EQ(keys.worker_of(keys.workers + "other.txt"), std::nullopt);
+}
+
+TEST(NamespaceKeysTest, NamesThatCouldLeaveTheirPlaceAreRefused) {
+  EXPECT_TRUE(validate_name("worker id", "pod-1_a.b:c@d").ok());
+  for (const char* bad : {"", "a/b", "..", "a b", "é", "a\n"}) {
+    EXPECT_TRUE(validate_name("worker id", bad).is(Errc::kInvalid)) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace muster

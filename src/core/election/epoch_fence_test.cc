@@ -1,8 +1,8 @@
 #include "core/election/epoch_fence.h"
 
-#include <gtest/gtest.h>
-
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

@@ -1,8 +1,8 @@
 #include "core/limits/client_table.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace muster {
 namespace {

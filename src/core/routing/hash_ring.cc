@@ -1,12 +1,12 @@
 #include "core/routing/hash_ring.h"
 
-#include <openssl/evp.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
 #include <utility>
+
+#include <openssl/evp.h>
 
 #include "base/check.h"
 

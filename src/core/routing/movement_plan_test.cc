@@ -1,9 +1,9 @@
 #include "core/routing/movement_plan.h"
 
-#include <gtest/gtest.h>
-
 #include <numeric>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "base/random.h"
 

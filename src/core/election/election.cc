@@ -11,8 +11,6 @@ namespace {
 // Unsettled writes beyond this are forgotten, oldest first. One that then turns up in the store
 // is taken for a lapsed term of our own, which is safe: it is acquired anew with a higher epoch.
 constexpr std::size_t kSentMax = 16;
-// How an absent state is called towards the observer. No store names a revision so.
-const Revision kAbsentRevision{"(absent)"};
 
 }  // namespace
 
@@ -133,8 +131,9 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
   // A lease is as long as its holder wrote. Where that cannot be known, or where a holder may be
   // hidden behind a lost state, it is as long as any lease that may be running.
   const bool told = known_.state && known_.state->lease > Duration(0) && !state_is_lost();
-  observer_.observe(known_.revision.value_or(kAbsentRevision),
-                    told ? known_.state->lease : longest_lease_seen_, now);
+  if (known_.revision) {
+    observer_.observe(*known_.revision, told ? known_.state->lease : longest_lease_seen_, now);
+  }
   seen_epoch_ = std::max(seen_epoch_, known_.state ? known_.state->epoch : at_least);
 }
 
@@ -179,6 +178,11 @@ ElectionStep Election::wake(MonoTime now) {
   } else {
     ask(Phase::kReadingState, ReadState{known_.revision});
   }
+  return finish();
+}
+
+ElectionStep Election::tick(MonoTime now) {
+  note_lapse(now);
   return finish();
 }
 
@@ -370,7 +374,14 @@ ElectionStep Election::floor_read(Result<SeenFloor> seen, MonoTime now) {
     sleep_after_failure(seen.error(), now);
     return finish();
   }
-  if (!known_.revision || state_is_lost()) observer_.lengthen(longest_lease_seen_);
+  if (!known_.revision) {
+    // An absent state has no revision to tell one absence from the next, but whoever acquired in
+    // between has raised the floor.
+    observer_.observe(Revision("(absent) " + floor_->revision.value_or(Revision()).value()),
+                      longest_lease_seen_, now);
+  } else if (state_is_lost()) {
+    observer_.lengthen(longest_lease_seen_);
+  }
   consider(now);
   return finish();
 }

@@ -142,6 +142,8 @@ class Election {
 
   /// The heartbeat. Spurious calls are harmless; a push from the store is one.
   ElectionStep wake(MonoTime now);
+  /// Time has passed and no request may be made now: notices a lapsed term, no more.
+  ElectionStep tick(MonoTime now);
   ElectionStep state_read(Result<SeenState> seen, MonoTime now);
   ElectionStep state_written(Result<Revision> written, MonoTime now);
   ElectionStep floor_read(Result<SeenFloor> seen, MonoTime now);

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "sim/world.h"
+#include "store/memory/memory_store.h"
+#include "store/store.h"
+
+namespace muster::sim {
+
+/// How badly a store and the way to it behave. Probabilities are per call; all zero is a store
+/// that is merely some milliseconds away.
+struct StoreFaults {
+  Duration latency_min = 2ms;
+  Duration latency_max = 60ms;
+  double slow = 0;  ///< One way takes up to `slow_max` instead.
+  Duration slow_max = 40s;
+  double request_lost = 0;          ///< Never arrives.
+  double reply_lost = 0;            ///< Takes effect, and nobody is told.
+  double error_before = 0;          ///< 500, and nothing happened.
+  double error_after = 0;           ///< 500, and it happened.
+  double resent_unseen = 0;         ///< A write that a proxy sent twice: it landed, and says 412.
+  double conditional_conflict = 0;  ///< 409: nothing settled.
+  double throttled = 0;             ///< 429.
+  bool down = false;                ///< Nothing arrives at all.
+
+  /// Everything above, in proportion to `badness` from 0 to 1.
+  [[nodiscard]] static StoreFaults scaled(double badness);
+};
+
+/// What all processes of a simulation share: the objects, and the faults in force.
+struct SharedStore {
+  std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
+  StoreFaults faults;
+};
+
+/// One process's way to the shared store. Requests and replies travel in true time; a request may
+/// arrive long after its caller gave up, as it may in a real network.
+class FaultyStore final : public ObjectStore {
+ public:
+  FaultyStore(World& world, Process& process, std::shared_ptr<SharedStore> shared)
+      : world_(world), process_(process), shared_(std::move(shared)) {}
+
+  [[nodiscard]] Capabilities capabilities() const override;
+  [[nodiscard]] std::string describe() const override { return "simulated store"; }
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override;
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override;
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override;
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override;
+
+  /// How many calls this process has made.
+  [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  /// Cuts this process off from the store, or lets it reach it again.
+  void set_cut_off(bool cut_off) { cut_off_ = cut_off; }
+
+ private:
+  template <typename T>
+  void call(bool writes, Deadline by, std::function<Result<T>()> effect, Callback<T> done);
+  [[nodiscard]] Duration travel();
+
+  World& world_;
+  Process& process_;
+  std::shared_ptr<SharedStore> shared_;
+  std::uint64_t calls_ = 0;
+  bool cut_off_ = false;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::sim

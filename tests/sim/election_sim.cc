@@ -1,0 +1,283 @@
+#include "tests/sim/election_sim.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace muster::sim {
+namespace {
+
+// Two hosts slewed by this in opposite directions are what the default drift allows for.
+constexpr double kSlew = 0.083;
+
+template <typename... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <typename... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace
+
+ElectionSim::ElectionSim(std::uint64_t seed, ElectionSimOptions options)
+    : options_(options), world_(seed) {
+  Random& random = world_.random();
+  vandals_ = random.chance(0.2);
+  shared_->faults = StoreFaults::scaled(random.unit());
+  const Duration lease = random.between(2s, 20s);
+  const std::uint64_t count = 2 + random.below(4);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Worker worker;
+    worker.name = std::string("w") + static_cast<char>('a' + i);
+    worker.lease = random.chance(0.7) ? lease : random.between(2s, 20s);
+    workers_.push_back(std::move(worker));
+  }
+  shared_->objects->subscribe(
+      [this](const MemoryObjects::Change& change) { check_history(change); });
+}
+
+void ElectionSim::start(Worker& worker) {
+  Random& random = world_.random();
+  // At the ends of what is allowed more often than within it: there the races are.
+  const double rate = random.chance(0.5) ? (random.chance(0.5) ? 1 + kSlew : 1 - kSlew)
+                                         : 1 - kSlew + 2 * kSlew * random.unit();
+  worker.process = std::make_unique<Process>(world_, rate, random.between(0s, 2h));
+  worker.store = std::make_unique<FaultyStore>(world_, *worker.process, shared_);
+  worker.incarnation = random.uuid();
+  worker.stopping = false;
+  ElectionConfig config;
+  config.id = WorkerId(worker.name);
+  config.incarnation = Incarnation(worker.incarnation);
+  config.terms.lease = worker.lease;
+  config.interval = worker.lease / 3;
+  config.jitter = worker.lease / 15;
+  config.retry_wait = worker.lease / 15;
+  config.turn_wait = worker.lease / 15;
+  ElectionDriver::Options driver_options;
+  driver_options.name_space = "sim";
+  driver_options.request_timeout = worker.lease / 5;
+  ElectionDriver::Hooks hooks;
+  hooks.on_event = [this, &worker](const ElectionEvent& event) { on_event(worker, event); };
+  hooks.workers = [this] {
+    std::vector<WorkerId> live;
+    for (const Worker& w : workers_) {
+      if (w.driver) live.emplace_back(w.name);
+    }
+    return live;
+  };
+  worker.driver = std::make_unique<ElectionDriver>(*worker.process, *worker.store, config,
+                                                   driver_options, hooks, Random(random.next()));
+  say(&worker, "starts, incarnation " + worker.incarnation.substr(0, 8) + ", lease " +
+                   std::to_string(to_ms(worker.lease)) + " ms, clock rate " + std::to_string(rate));
+  worker.process->post([&worker] { worker.driver->start(); });
+}
+
+void ElectionSim::stop(Worker& worker) {
+  worker.process->kill();
+  worker.driver.reset();
+  worker.store.reset();
+}
+
+void ElectionSim::restart_later(Worker& worker, Duration delay) {
+  stop(worker);
+  world_.after(delay, [this, &worker] {
+    if (!worker.driver) start(worker);
+  });
+}
+
+void ElectionSim::on_event(Worker& worker, const ElectionEvent& event) {
+  std::visit(Overloaded{
+                 [&](const BecameLeader& e) {
+                   say(&worker, "LEADS, epoch " + std::to_string(e.epoch.value()));
+                   ++report_.terms;
+                   if (e.epoch <= last_term_) {
+                     violate(worker.name + " began a term with epoch " +
+                             std::to_string(e.epoch.value()) + " after one with epoch " +
+                             std::to_string(last_term_.value()));
+                   }
+                   last_term_ = std::max(last_term_, e.epoch);
+                   work_on_resource(worker);
+                 },
+                 [&](const LostLeadership& e) {
+                   say(&worker, std::string("leads no more: ") + to_string(e.reason));
+                 },
+                 [&](const Resigned& e) {
+                   say(&worker, e.released ? "has released" : "had nothing to release");
+                   // The driver is still on the stack: end it in an event of its own.
+                   if (worker.stopping) {
+                     const Duration delay = world_.random().between(0s, 30s);
+                     world_.after(0s, [this, &worker, delay] {
+                       if (worker.driver && worker.stopping) restart_later(worker, delay);
+                     });
+                   }
+                 },
+                 [&](const StateTrouble& e) { say(&worker, "reports: " + e.problem); },
+                 [&](const auto&) {},
+             },
+             event);
+}
+
+// While it leads, a worker writes to a resource; the writes travel for up to a minute.
+void ElectionSim::work_on_resource(Worker& worker) {
+  if (!worker.driver || !worker.driver->election().leads(worker.process->now())) return;
+  const Epoch epoch = *worker.driver->election().term_epoch();
+  const std::string writer = worker.incarnation;
+  Random& random = world_.random();
+  const Duration travel = random.chance(0.8) ? random.between(0s, 1s) : random.between(0s, 60s);
+  world_.after(travel, [this, epoch, writer] {
+    if (!guard_.admit(epoch)) return;
+    if (epoch < resource_epoch_) violate("the resource accepted a lower epoch after a higher one");
+    resource_epoch_ = std::max(resource_epoch_, epoch);
+    const auto [it, fresh] = resource_writers_.emplace(epoch.value(), writer);
+    if (it->second != writer) {
+      violate("the resource accepted epoch " + std::to_string(epoch.value()) +
+              " from two incarnations");
+    }
+  });
+  worker.process->at(worker.process->now() + worker.lease / 4,
+                     [this, &worker] { work_on_resource(worker); });
+}
+
+void ElectionSim::schedule_chaos() {
+  world_.after(world_.random().between(100ms, 12s), [this] {
+    if (healed_) return;
+    wreak_chaos();
+    schedule_chaos();
+  });
+}
+
+void ElectionSim::wreak_chaos() {
+  Random& random = world_.random();
+  Worker& worker = workers_[random.below(workers_.size())];
+  if (!worker.driver) return;
+  switch (random.below(9)) {
+    case 0: {
+      const Duration length = random.between(100ms, 60s);
+      say(&worker, "is paused for " + std::to_string(to_ms(length)) + " ms");
+      worker.process->pause(world_.now() + length);
+      return;
+    }
+    case 1:
+      say(&worker, "is killed");
+      return restart_later(worker, random.between(0s, 30s));
+    case 2:
+      say(&worker, "stops in order");
+      worker.stopping = true;
+      return worker.process->post(
+          [&worker] { worker.driver->resign({.stop = true, .preferred = {}}); });
+    case 3: {
+      say(&worker, "is asked to step down");
+      const WorkerId preferred(workers_[random.below(workers_.size())].name);
+      return worker.process->post([&worker, preferred] {
+        worker.driver->resign({.hold_off = worker.lease, .preferred = preferred});
+      });
+    }
+    case 4:
+      say(nullptr, "the store is down");
+      shared_->faults.down = true;
+      world_.after(random.between(100ms, 60s), [this] { shared_->faults.down = false; });
+      return;
+    case 5: {
+      say(&worker, "is cut off");
+      worker.store->set_cut_off(true);
+      const std::string incarnation = worker.incarnation;
+      world_.after(random.between(100ms, 60s), [&worker, incarnation] {
+        if (worker.store && worker.incarnation == incarnation) worker.store->set_cut_off(false);
+      });
+      return;
+    }
+    case 6:
+      return worker.process->jump_wall_clock(random.between(-1h, 1h));
+    case 7:
+      shared_->faults = StoreFaults::scaled(random.unit());
+      return;
+    default:
+      if (vandals_) vandalize();
+  }
+}
+
+// Somebody removes or overwrites state.json behind everybody's back.
+void ElectionSim::vandalize() {
+  if (world_.random().chance(0.5)) {
+    say(nullptr, "state.json is removed by a stranger");
+    (void)shared_->objects->remove(keys_.state, {});
+  } else {
+    say(nullptr, "state.json is overwritten with garbage");
+    (void)shared_->objects->put(keys_.state, "{\"epoch\": gar" + world_.random().uuid(), {}, {},
+                                MonoTime());
+  }
+}
+
+void ElectionSim::heal() {
+  say(nullptr, "everything heals");
+  healed_ = true;
+  shared_->faults = StoreFaults();
+  for (Worker& worker : workers_) {
+    if (worker.store) worker.store->set_cut_off(false);
+    if (worker.stopping) stop(worker);
+    if (!worker.driver) start(worker);
+  }
+}
+
+bool ElectionSim::check() {
+  ++report_.events;
+  check_one_leader();
+  return report_.violation.empty();
+}
+
+void ElectionSim::check_one_leader() {
+  const Worker* leader = nullptr;
+  for (const Worker& worker : workers_) {
+    if (!worker.driver || !worker.driver->election().leads(worker.process->now())) continue;
+    if (leader) violate(leader->name + " and " + worker.name + " lead at the same time");
+    leader = &worker;
+  }
+}
+
+// Without vandals, the epochs that the store has seen rise with every acquisition and never fall.
+void ElectionSim::check_history(const MemoryObjects::Change& change) {
+  if (vandals_ || change.removed || change.key != keys_.state) return;
+  const LeaderState state = *decode_leader_state(shared_->objects->entries().at(keys_.state).body);
+  const bool renewal = state.leader && state.leader == last_state_.leader &&
+                       state.incarnation == last_state_.incarnation;
+  const bool release = !state.leader;
+  const bool rises = state.epoch > last_state_.epoch;
+  if (state.epoch < last_state_.epoch || (!rises && !renewal && !release)) {
+    violate("the store's epoch went from " + std::to_string(last_state_.epoch.value()) + " to " +
+            std::to_string(state.epoch.value()));
+  }
+  last_state_ = state;
+}
+
+void ElectionSim::violate(std::string what) {
+  if (report_.violation.empty()) report_.violation = std::move(what);
+  say(nullptr, "VIOLATION: " + report_.violation);
+}
+
+void ElectionSim::say(const Worker* worker, const std::string& what) {
+  if (!options_.trace) return;
+  char head[64];
+  std::snprintf(head, sizeof head, "%10.3f  %-5s ", static_cast<double>(to_ms(world_.now())) / 1000,
+                worker ? worker->name.c_str() : "world");
+  report_.trace.push_back(head + what);
+}
+
+ElectionSimReport ElectionSim::run() {
+  for (Worker& worker : workers_) {
+    world_.after(world_.random().between(0s, 10s), [this, &worker] { start(worker); });
+  }
+  schedule_chaos();
+  world_.run(options_.chaos, [this] { return check(); });
+  if (report_.violation.empty()) {
+    heal();
+    world_.run(options_.chaos + options_.calm, [this] { return check(); });
+  }
+  const bool led = std::any_of(workers_.begin(), workers_.end(), [](const Worker& worker) {
+    return worker.driver && worker.driver->election().leads(worker.process->now());
+  });
+  if (report_.violation.empty() && !led) violate("nobody leads long after everything healed");
+  report_.simulated = world_.now();
+  return std::move(report_);
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/election_driver.h"
+#include "core/election/epoch_fence.h"
+#include "sim/faulty_store.h"
+#include "sim/world.h"
+
+namespace muster::sim {
+
+struct ElectionSimOptions {
+  Duration chaos = 10min;  ///< True time during which everything goes wrong.
+  Duration calm = 3min;    ///< And then does not, so that a leader must be found.
+  bool trace = false;
+};
+
+struct ElectionSimReport {
+  std::string violation;  ///< Empty: every invariant held after every event.
+  std::uint64_t terms = 0;
+  std::uint64_t events = 0;
+  TrueTime simulated{0};
+  std::vector<std::string> trace;
+};
+
+/// A few workers of one namespace on a store that loses, delays, repeats and refuses, while they
+/// are paused, killed, cut off, asked to step down, and their wall clocks jump. Their boot clocks
+/// differ in rate by as much as the drift allows, their leases in length.
+class ElectionSim {
+ public:
+  ElectionSim(std::uint64_t seed, ElectionSimOptions options);
+  [[nodiscard]] ElectionSimReport run();
+
+ private:
+  struct Worker {
+    std::string name;
+    Duration lease;
+    std::unique_ptr<Process> process;
+    std::unique_ptr<FaultyStore> store;
+    std::unique_ptr<ElectionDriver> driver;
+    std::string incarnation;
+    bool stopping = false;
+  };
+
+  void start(Worker& worker);
+  void stop(Worker& worker);
+  void restart_later(Worker& worker, Duration delay);
+  void on_event(Worker& worker, const ElectionEvent& event);
+  void schedule_chaos();
+  void wreak_chaos();
+  void vandalize();
+  void heal();
+  void work_on_resource(Worker& worker);
+
+  bool check();
+  void check_one_leader();
+  void check_history(const MemoryObjects::Change& change);
+  void violate(std::string what);
+  void say(const Worker* worker, const std::string& what);
+
+  ElectionSimOptions options_;
+  World world_;
+  std::shared_ptr<SharedStore> shared_ = std::make_shared<SharedStore>();
+  NamespaceKeys keys_{"sim"};
+  std::vector<Worker> workers_;
+  ElectionSimReport report_;
+  bool vandals_ = false;
+  bool healed_ = false;
+
+  Epoch last_term_;
+  LeaderState last_state_;
+  EpochGuard guard_;
+  Epoch resource_epoch_;
+  std::map<std::uint64_t, std::string> resource_writers_;
+};
+
+}  // namespace muster::sim

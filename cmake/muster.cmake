@@ -9,6 +9,11 @@ endif()
 target_include_directories(muster_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(muster_options INTERFACE Threads::Threads)
 
+# tests_LABEL builds the tests that carry the label: a sanitizer run builds no more than it runs.
+foreach(label unit sim store tsan)
+  add_custom_target(tests_${label})
+endforeach()
+
 # muster_module(NAME DEPS modules… LINK libraries…)
 # A static library of src/NAME/**.cc, and test_NAME of src/NAME/**_test.cc.
 # Tests may use TEST_DEPS on top.
@@ -22,6 +27,10 @@ function(muster_module name)
   list(TRANSFORM ARG_DEPS PREPEND muster_)
   list(TRANSFORM ARG_TEST_DEPS PREPEND muster_)
   target_link_libraries(muster_${name} PUBLIC muster_options ${ARG_DEPS} ${ARG_LINK})
+  # Known as headers so that the check of that name can compile each one alone.
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.h)
+  target_sources(muster_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src
+    FILES ${headers})
   if(MUSTER_TESTS AND tests)
     muster_test(test_${name} SOURCES ${tests} DEPS ${name} LINK ${ARG_TEST_DEPS}
       LABELS unit ${ARG_LABELS})
@@ -48,8 +57,14 @@ function(muster_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT}
+  math(EXPR timeout "${ARG_TIMEOUT} * ${MUSTER_TIMEOUT_FACTOR}")
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout}
     RUN_SERIAL "${ARG_SERIAL}")
+  foreach(label ${ARG_LABELS})
+    if(TARGET tests_${label})
+      add_dependencies(tests_${label} ${name})
+    endif()
+  endforeach()
 endfunction()
 
 # muster_program(NAME SOURCES files… DEPS modules… LINK libraries…)

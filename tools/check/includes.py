@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Includes between modules point one way only, as layers.txt says.
+
+main.cc, and everything outside src, may wire any parts together.
+"""
+
+import pathlib
+import re
+
+import common
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+
+
+def read_layers():
+    text = (pathlib.Path(__file__).parent / "layers.txt").read_text()
+    lines = [line.split(":") for line in text.splitlines() if line and not line.startswith("#")]
+    layers = {name: targets.split() for name, targets in lines}
+    return layers, layers.pop("tests"), layers.pop("proto")
+
+
+def closure(layers, module):
+    reached, ahead = {module, "base"}, [module]
+    while ahead:
+        for target in layers[ahead.pop()]:
+            if target not in reached:
+                reached.add(target)
+                ahead.append(target)
+    return reached
+
+
+def judge(layers, for_tests, for_proto, path, bracket, target):
+    """What is wrong with `path` including `target`; None if nothing is."""
+    module = path.parts[1]
+    first = target.split("/")[0]
+    if target.endswith(".pb.h"):
+        folder = str(pathlib.PurePosixPath(*path.parts[1:-1])) + "/"
+        if not any(folder.startswith(allowed + "/") for allowed in for_proto):
+            return f"{module} must not include generated {target}; only {', '.join(for_proto)} may."
+    elif first in layers and "/" in target:
+        allowed = closure(layers, module)
+        if path.name.endswith("_test.cc"):
+            allowed = allowed.union(*(closure(layers, extra) for extra in for_tests))
+        if first not in allowed:
+            return f"{module} must not include {first} ({target}); see tools/check/layers.txt."
+    elif bracket == '"':
+        return f'"{target}" names no module; write <…> for a library, "module/file.h" for ours.'
+    return None
+
+
+check = common.Check("includes", __doc__)
+layers, for_tests, for_proto = read_layers()
+for path in common.sources(check.root):
+    if path.parts[0] != "src" or path.name == "main.cc" or len(path.parts) < 3:
+        continue
+    if path.parts[1] not in layers:
+        check.report(path, 1, f"module {path.parts[1]} is not in tools/check/layers.txt.")
+        continue
+    text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), common.read(check.root, path))
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := INCLUDE.match(line):
+            if wrong := judge(layers, for_tests, for_proto, path, found[1], found[2]):
+                check.report(path, number, wrong)
+check.finish()

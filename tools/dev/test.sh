@@ -1,0 +1,124 @@
+# shellcheck shell=bash
+# ./dev test: the suites, their times against their budgets, and one line of numbers at the end.
+source tools/dev/check.sh
+source tools/dev/budgets.sh
+
+passed=0
+failed=0
+failed_suites=()
+times=()
+
+# count_results JUNIT_FILE: adds a ctest run to the totals. A test that did not run has not passed.
+count_results() {
+  local total bad
+  total=$(sed -n 's/^.*<testsuite.* tests="\([0-9]*\)".*$/\1/p;s/^\ttests="\([0-9]*\)"$/\1/p' "$1" | head -1)
+  bad=$(grep -c '<testcase .*status="\(fail\|notrun\|disabled\)"' "$1" || true)
+  passed=$((passed + total - bad))
+  failed=$((failed + bad))
+  ((bad == 0))
+}
+
+# run_ctest PRESET WORDS [ctest options…]: fails when a test does; says so when none matches.
+run_ctest() {
+  local dir words=$2 results
+  dir=$(build_dir "$1")
+  shift 2
+  if ctest --test-dir "$dir" -N "$@" | grep -q '^Total Tests: 0$'; then
+    say "    no test has $words: nothing to run"
+    return
+  fi
+  results=$PWD/$dir/results.xml
+  rm -f "$results"
+  "${sanitizer_run[@]}" ctest --test-dir "$dir" -j6 --output-on-failure --output-junit "$results" "$@"
+  [[ -f $results ]] || return 1
+  count_results "$results"
+}
+
+# Sanitizers of this age cannot map their shadow memory when the kernel randomizes more than
+# 28 bits; reading the setting takes root, so an unreadable one counts as too many.
+sanitizer_run=()
+avoid_random_layout() {
+  local bits
+  bits=$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 32)
+  ((bits > 28)) || return 0
+  if setarch -R true 2>/dev/null; then
+    sanitizer_run=(setarch -R)
+  else
+    say "    note: addresses are randomized by $bits bits and setarch -R is not permitted"
+  fi
+}
+
+suite_check() { run_checks "${text_checks[@]}"; }
+suite_build() { build_preset dev; }
+suite_compile() { run_checks "${compiled_checks[@]}"; }
+suite_tests() { build_preset dev && run_ctest dev "been declared"; }
+suite_asan() {
+  build_preset asan tests_unit tests_sim tests_store || return
+  avoid_random_layout
+  run_ctest asan "the label unit, sim or store" -L '^(unit|sim|store)$'
+}
+suite_tsan() {
+  build_preset tsan tests_tsan || return
+  avoid_random_layout
+  # Debian's libraries are not instrumented: without this option each lock inside gRPC is a report.
+  TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}" \
+    run_ctest tsan "the label tsan" -L '^tsan$'
+}
+
+# run_suite NAME COMMAND…: a suite that fails before its tests could counts as one failure, so that
+# the last line never reads "0 failed" for a build that broke.
+run_suite() {
+  local name=$1 began=$SECONDS before=$failed
+  shift
+  sanitizer_run=()
+  if ! step "$name" "$@"; then
+    failed_suites+=("$name")
+    ((failed > before)) || failed=$((failed + 1))
+  fi
+  times+=("$name $((SECONDS - began))")
+}
+
+report() {
+  local line name took note
+  printf '\n%-10s %8s %8s\n' suite budget took
+  for line in "${times[@]}"; do
+    read -r name took <<<"$line"
+    note=
+    if [[ -n ${budget[$name]:-} ]] && ((took > budget[$name])); then note='  over budget'; fi
+    printf '%-10s %8s %8s%s\n' "$name" "${budget[$name]:--}" "$took" "$note"
+  done
+  ((${#failed_suites[@]} == 0)) || printf '\nfailed: %s\n' "${failed_suites[*]}"
+  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  ((failed == 0))
+}
+
+# run_matching REGEX: the tests of the dev build with such a name; none is a failure here.
+run_matching() {
+  build_preset dev || return
+  ctest --test-dir build -N -R "$1" | grep -q '^Total Tests: 0$' &&
+    { say "    no suite and no test is named $1"; return 1; }
+  run_ctest dev "the name $1" -R "$1"
+}
+
+# run_tests [suite or regex…]: all suites unless some are named.
+run_tests() {
+  local name
+  (($#)) || set -- "${suites[@]}"
+  for name in "$@"; do
+    if [[ " ${suites[*]} " == *" $name "* ]]; then
+      run_suite "$name" "suite_$name"
+    else
+      run_suite "$name" run_matching "$name"
+    fi
+  done
+  report
+}
+
+# run_soak [SEEDS]: the simulations again, over far more seeds than a test run can afford.
+run_soak() {
+  local seeds=${1:-200000}
+  [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
+  configure release -DMUSTER_TIMEOUT_FACTOR=1000 && build_preset release tests_sim || return
+  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim" -L '^sim$'
+  report
+}

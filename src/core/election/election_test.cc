@@ -1,0 +1,423 @@
+#include "core/election/election.h"
+
+#include <gtest/gtest.h>
+
+namespace muster {
+namespace {
+
+constexpr MonoTime kStart{1000s};
+const Errc kNoReply = Errc::kAmbiguous;
+
+ElectionConfig config_of(const char* id) {
+  ElectionConfig config;
+  config.id = WorkerId(id);
+  config.incarnation = Incarnation(std::string("incarnation-of-") + id);
+  config.jitter = 0s;
+  return config;
+}
+
+LeaderState held_by(const char* id, std::uint64_t epoch, Duration lease = 15s) {
+  LeaderState state;
+  state.leader = WorkerId(id);
+  state.epoch = Epoch(epoch);
+  state.incarnation = Incarnation(std::string("incarnation-of-") + id);
+  state.nonce = Nonce("nonce-of-" + std::string(id));
+  state.lease = lease;
+  return state;
+}
+
+/// One worker and a hand that answers for the store, so that a test reads as a timeline.
+class Scene {
+ public:
+  explicit Scene(ElectionConfig config = config_of("b")) : election(std::move(config), Random(1)) {}
+
+  template <typename T>
+  [[nodiscard]] bool asks() const {
+    return request && std::holds_alternative<T>(*request);
+  }
+  template <typename T>
+  [[nodiscard]] const T& asked() const {
+    return std::get<T>(*request);
+  }
+  template <typename T>
+  [[nodiscard]] std::optional<T> saw() const {
+    for (const ElectionEvent& event : events) {
+      if (const T* found = std::get_if<T>(&event)) return *found;
+    }
+    return {};
+  }
+
+  void wake(MonoTime at) { take(election.wake(at)); }
+  void reads(const LeaderState& state, const char* revision, MonoTime at) {
+    take(election.state_read(SeenState{Revision(revision), state, {}, {}}, at));
+  }
+  void reads_unchanged(MonoTime at) { take(election.state_read(Error{Errc::kUnchanged, ""}, at)); }
+  void reads_absent(MonoTime at) { take(election.state_read(Error{Errc::kNotFound, ""}, at)); }
+  void reads_garbage(const char* revision, Epoch salvaged, MonoTime at) {
+    take(election.state_read(SeenState{Revision(revision), {}, "garbage", salvaged}, at));
+  }
+  void floor_is(std::uint64_t floor, MonoTime at, Duration lease_max = 15s) {
+    take(election.floor_read(SeenFloor{Revision("f"), Epoch(floor), lease_max, {}}, at));
+  }
+  void floor_absent(MonoTime at) { take(election.floor_read(Error{Errc::kNotFound, ""}, at)); }
+  void floor_raised(MonoTime at) { take(election.floor_raised(Revision("f2"), at)); }
+  void written(const char* revision, MonoTime at) {
+    take(election.state_written(Revision(revision), at));
+  }
+  void write_fails(Errc code, MonoTime at) {
+    take(election.state_written(Error{code, "planted"}, at));
+  }
+  void workers_are(std::vector<WorkerId> ids, MonoTime at) {
+    take(election.workers_listed(std::move(ids), at));
+  }
+  void resign(ResignOptions options, MonoTime at) { take(election.resign(options, at)); }
+
+  /// From nothing to leading with epoch 1 at revision r1, at `at`.
+  void becomes_leader(MonoTime at) {
+    wake(at);
+    reads_absent(at);
+    floor_absent(at);
+    workers_are({}, at);
+    floor_raised(at);
+    written("r1", at);
+    ASSERT_TRUE(election.leads(at));
+  }
+
+  Election election;
+  std::optional<ElectionRequest> request;
+  std::vector<ElectionEvent> events;
+
+ private:
+  void take(ElectionStep step) {
+    request = std::move(step.request);
+    events = std::move(step.events);
+  }
+};
+
+TEST(ElectionTest, TheFirstWorkerOfANewNamespaceLeadsAtOnceWithEpochOne) {
+  Scene scene;
+  scene.wake(kStart);
+  ASSERT_TRUE(scene.asks<ReadState>());
+  scene.reads_absent(kStart);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_absent(kStart);
+  ASSERT_TRUE(scene.asks<ListWorkers>());
+  scene.workers_are({WorkerId("b"), WorkerId("c")}, kStart);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(1));
+  scene.floor_raised(kStart);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().at, std::nullopt);
+  EXPECT_FALSE(scene.election.leads(kStart));
+  scene.written("r1", kStart + 1s);
+  EXPECT_TRUE(scene.election.leads(kStart + 1s));
+  EXPECT_EQ(scene.saw<BecameLeader>()->epoch, Epoch(1));
+}
+
+// P20, E2: the deadline counts from the send, and leads() compares with it when asked (S04, C03).
+TEST(ElectionTest, LeadershipEndsAtTheDeadlineWhetherTheStoreIsReachableOrNot) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  EXPECT_TRUE(scene.election.leads(kStart + 12599ms));
+  EXPECT_FALSE(scene.election.leads(kStart + 12600ms));
+  scene.wake(kStart + 5s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.election.wake_at(), kStart + 12600ms);
+  scene.wake(kStart + 12600ms);
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kExpired);
+}
+
+// S01, E1: a failed compare-and-swap never promotes.
+TEST(ElectionTest, AFailedCompareAndSwapNeverPromotes) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  scene.floor_raised(kStart);
+  scene.write_fails(Errc::kConflict, kStart);
+  EXPECT_FALSE(scene.election.leads(kStart));
+  ASSERT_TRUE(scene.asks<ReadState>());
+  scene.reads(held_by("a", 1), "r1", kStart);
+  EXPECT_FALSE(scene.election.leads(kStart));
+  EXPECT_EQ(scene.election.leader(kStart), WorkerId("a"));
+}
+
+// P01, E6: a write reported as lost that stands in the store with our nonce was ours.
+TEST(ElectionTest, AnOwnWriteFoundByItsNonceCountsFromItsSend) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  scene.floor_raised(kStart);
+  const LeaderState sent = scene.asked<WriteState>().state;
+  scene.write_fails(Errc::kConflict, kStart + 2s);
+  scene.reads(sent, "r1", kStart + 3s);
+  EXPECT_TRUE(scene.election.leads(kStart + 3s));
+  EXPECT_EQ(scene.election.deadline(), kStart + 12600ms);
+}
+
+TEST(ElectionTest, AnAmbiguousRenewalThatHasNotLandedIsFollowedOnlyByOneAtTheSameRevision) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.wake(kStart + 5s);
+  const LeaderState first = scene.asked<WriteState>().state;
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
+  scene.write_fails(kNoReply, kStart + 6s);
+  ASSERT_TRUE(scene.asks<ReadState>());
+  scene.reads_unchanged(kStart + 6s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(scene.election.wake_at());
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
+  EXPECT_NE(scene.asked<WriteState>().state.nonce, first.nonce);
+  // The first one landed after all, so the second lost; the term counts from the first's send.
+  scene.write_fails(Errc::kConflict, kStart + 8s);
+  scene.reads(first, "r2", kStart + 8s);
+  EXPECT_EQ(scene.election.deadline(), kStart + 5s + 12600ms);
+}
+
+// E1: a renewal confirmed after the deadline does not revive the term; a new epoch begins one.
+TEST(ElectionTest, ALateRenewalDoesNotReviveTheTerm) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.wake(kStart + 12s);
+  scene.written("r2", kStart + 13s);
+  EXPECT_TRUE(scene.saw<LostLeadership>());
+  EXPECT_FALSE(scene.election.leads(kStart + 13s));
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(1, kStart + 13s);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(2));
+  scene.floor_raised(kStart + 13s);
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r2"));
+  scene.written("r3", kStart + 13s);
+  EXPECT_EQ(scene.saw<BecameLeader>()->epoch, Epoch(2));
+}
+
+// S10, E3: the observer's own boot clock decides, not what anybody wrote.
+TEST(ElectionTest, TakeoverWaitsAFullLeaseFromTheFirstReceiptAndSwapsAtThatRevision) {
+  Scene scene;
+  LeaderState state = held_by("a", 4);
+  state.written_at = wall_from_ms(0);  // Long expired, if wall clocks counted.
+  scene.wake(kStart);
+  scene.reads(state, "r9", kStart);
+  EXPECT_FALSE(scene.request);
+  EXPECT_EQ(scene.election.wake_at(), kStart + 5s);
+  scene.wake(kStart + 14s);
+  scene.reads_unchanged(kStart + 14s);
+  EXPECT_FALSE(scene.request);
+  EXPECT_EQ(scene.election.wake_at(), kStart + 15s);
+  scene.wake(kStart + 15s);
+  scene.reads_unchanged(kStart + 15s);
+  scene.workers_are({WorkerId("a"), WorkerId("b")}, kStart + 15s);
+  scene.floor_is(4, kStart + 15s);
+  scene.floor_raised(kStart + 15s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r9"));
+  EXPECT_EQ(scene.asked<WriteState>().state.epoch, Epoch(5));
+}
+
+TEST(ElectionTest, ALeaseIsAsLongAsItsHolderWrote) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(held_by("a", 1, 40s), "r1", kStart);
+  scene.wake(kStart + 39s);
+  scene.reads_unchanged(kStart + 39s);
+  EXPECT_FALSE(scene.request);
+}
+
+// C04, E4: no preemption by a smaller name.
+TEST(ElectionTest, ALiveLeaderIsNeverDisplacedByASmallerId) {
+  Scene scene(config_of("a"));
+  scene.wake(kStart);
+  scene.reads(held_by("z", 3), "r1", kStart);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 5s);
+  scene.reads(held_by("z", 3), "r2", kStart + 5s);
+  EXPECT_FALSE(scene.request);
+}
+
+TEST(ElectionTest, WhoIsNotFirstWaitsOneTurnAndThenTries) {
+  Scene scene(config_of("c"));
+  LeaderState state = held_by("a", 1);
+  state.workers = {WorkerId("a"), WorkerId("b"), WorkerId("c")};
+  scene.wake(kStart);
+  scene.reads(state, "r1", kStart);
+  scene.wake(kStart + 15s);
+  scene.reads_unchanged(kStart + 15s);
+  EXPECT_FALSE(scene.request);
+  const MonoTime turn = scene.election.wake_at();
+  EXPECT_GE(turn, kStart + 15500ms);
+  EXPECT_LE(turn, kStart + 16s);
+  scene.wake(turn);
+  scene.reads_unchanged(turn);
+  EXPECT_TRUE(scene.asks<ReadFloor>());
+}
+
+// C06, P23, E5: sending a release ends the term here, whatever comes back.
+TEST(ElectionTest, AReleaseEndsTheTermWhenItIsSent) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.resign({.stop = true, .preferred = {}}, kStart + 1s);
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kReleased);
+  EXPECT_FALSE(scene.election.leads(kStart + 1s));
+  ASSERT_TRUE(scene.asks<WriteState>());
+  const LeaderState release = scene.asked<WriteState>().state;
+  EXPECT_EQ(release.leader, std::nullopt);
+  EXPECT_EQ(release.epoch, Epoch(1));
+  EXPECT_EQ(release.released->incarnation, Incarnation("incarnation-of-b"));
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
+  scene.write_fails(kNoReply, kStart + 4s);
+  EXPECT_FALSE(scene.election.leads(kStart + 4s));
+  scene.reads(release, "r2", kStart + 5s);
+  EXPECT_TRUE(scene.saw<Resigned>()->released);
+  EXPECT_TRUE(scene.election.stopped());
+}
+
+TEST(ElectionTest, AReleaseThatFindsAnotherHolderErasesNothing) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.resign({.stop = true, .preferred = {}}, kStart + 1s);
+  scene.write_fails(Errc::kConflict, kStart + 2s);
+  scene.reads(held_by("a", 2), "r2", kStart + 2s);
+  EXPECT_FALSE(scene.request);
+  EXPECT_FALSE(scene.saw<Resigned>()->released);
+}
+
+// C01: without a holder there is nothing to wait for, and a receipt saves the successor the lease.
+TEST(ElectionTest, AReleasedLeaseIsAcquiredAtOnceWithTheNextEpoch) {
+  Scene scene;
+  LeaderState released = held_by("a", 6);
+  released.leader.reset();
+  released.released = ReleaseReceipt{WorkerId("a"), Incarnation("incarnation-of-a"), Epoch(6)};
+  released.workers = {WorkerId("a"), WorkerId("b")};
+  scene.wake(kStart);
+  scene.reads(released, "r1", kStart);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(6, kStart);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(7));
+}
+
+TEST(ElectionTest, WhoSteppedDownDoesNotWinAgainAtOnce) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.resign({.hold_off = 30s, .preferred = {}}, kStart + 1s);
+  scene.written("r2", kStart + 1s);
+  scene.wake(kStart + 6s);
+  scene.reads_unchanged(kStart + 6s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 31s);
+  scene.reads_unchanged(kStart + 31s);
+  EXPECT_TRUE(scene.asks<ListWorkers>());
+}
+
+// S09, E7: the epoch survives a state that was deleted, and a lease that may still run is waited
+// out before anybody takes over.
+TEST(ElectionTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_is(7, kStart, 20s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 20s);
+  scene.reads_absent(kStart + 20s);
+  scene.workers_are({}, kStart + 20s);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
+}
+
+// S18: corrupt state is reported and recovered from without lowering the epoch.
+TEST(ElectionTest, ACorruptStateIsReportedAndRecoveredFromAboveItsEpoch) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_garbage("r1", Epoch(12), kStart);
+  EXPECT_TRUE(scene.saw<StateTrouble>());
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(3, kStart);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 15s);
+  scene.reads_unchanged(kStart + 15s);
+  scene.workers_are({}, kStart + 15s);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(13));
+}
+
+TEST(ElectionTest, WithoutStateAndFloorItRefusesUntilAnOperatorActs) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_garbage("r1", Epoch(0), kStart);
+  const SeenFloor unreadable{Revision("f"), {}, {}, "not a JSON object"};
+  auto step = scene.election.floor_read(unreadable, kStart);
+  EXPECT_FALSE(step.request);
+  scene.wake(kStart + 15s);
+  scene.reads_unchanged(kStart + 15s);
+  scene.workers_are({}, kStart + 15s);
+  EXPECT_FALSE(scene.request);
+  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("operator"), std::string::npos);
+}
+
+TEST(ElectionTest, ALeaderWhoseStateVanishedStepsDown) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.wake(kStart + 5s);
+  scene.write_fails(Errc::kConflict, kStart + 5s);
+  scene.reads_absent(kStart + 5s);
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kStateLost);
+  EXPECT_FALSE(scene.election.leads(kStart + 5s));
+}
+
+// C02, P08: after a healed partition the loser learns of it at its first look.
+TEST(ElectionTest, ALeaderThatFindsAnotherHolderStepsDownAtOnce) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.wake(kStart + 5s);
+  scene.write_fails(kNoReply, kStart + 6s);
+  scene.reads(held_by("a", 2), "r7", kStart + 6s);
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kReplaced);
+  EXPECT_EQ(scene.saw<LeaderChanged>()->current, WorkerId("a"));
+}
+
+// S05, E8: a second process with our id is another holder, and is reported.
+TEST(ElectionTest, AnotherIncarnationOfTheOwnIdIsNotUs) {
+  Scene scene;
+  LeaderState state = held_by("b", 2);
+  state.incarnation = Incarnation("somebody-else");
+  scene.wake(kStart);
+  scene.reads(state, "r1", kStart);
+  EXPECT_FALSE(scene.request);
+  EXPECT_FALSE(scene.election.leads(kStart));
+  EXPECT_EQ(scene.saw<DuplicateWorker>()->other, Incarnation("somebody-else"));
+}
+
+// E9: elected by a worker that knows no incarnations, we do not lead; we may claim at epoch + 1.
+TEST(ElectionTest, AStateThatNamesUsWithoutIncarnationIsClaimedWithTheNextEpoch) {
+  Scene scene;
+  LeaderState state = held_by("b", 5);
+  state.incarnation = Incarnation();
+  scene.wake(kStart);
+  scene.reads(state, "r1", kStart);
+  EXPECT_FALSE(scene.election.leads(kStart));
+  scene.floor_absent(kStart);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(6));
+}
+
+TEST(ElectionTest, AnIneligibleWorkerObservesAndNeverCampaigns) {
+  Scene scene;
+  (void)scene.election.set_eligible(false, kStart);
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  EXPECT_FALSE(scene.request);
+  EXPECT_GT(scene.election.wake_at(), kStart);
+}
+
+TEST(ElectionTest, AThrottledStoreIsLeftAloneForAsLongAsItAsks) {
+  Scene scene;
+  scene.wake(kStart);
+  auto step = scene.election.state_read(Error{Errc::kThrottled, "slow down", 9s}, kStart);
+  EXPECT_FALSE(step.request);
+  EXPECT_EQ(scene.election.wake_at(), kStart + 9s);
+}
+
+}  // namespace
+}  // namespace muster

@@ -187,9 +187,9 @@ class Election {
 
   ElectionStep finish();
   void ask(Phase phase, ElectionRequest request);
-  void sleep_until(MonoTime when);
-  void sleep_after_failure(const Error& error, MonoTime now);
-  void sleep_one_interval(MonoTime now);
+  void wait_until(MonoTime when);
+  void wait_after_failure(const Error& error, MonoTime now);
+  void wait_one_interval(MonoTime now);
 
   void note_lapse(MonoTime now);
   void lose(LossReason reason);

@@ -2,97 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/election/election_scene.h"
+
 namespace muster {
 namespace {
-
-constexpr MonoTime kStart{1000s};
-const Errc kNoReply = Errc::kAmbiguous;
-
-ElectionConfig config_of(const char* id) {
-  ElectionConfig config;
-  config.id = WorkerId(id);
-  config.incarnation = Incarnation(std::string("incarnation-of-") + id);
-  config.jitter = 0s;
-  return config;
-}
-
-LeaderState held_by(const char* id, std::uint64_t epoch, Duration lease = 15s) {
-  LeaderState state;
-  state.leader = WorkerId(id);
-  state.epoch = Epoch(epoch);
-  state.incarnation = Incarnation(std::string("incarnation-of-") + id);
-  state.nonce = Nonce("nonce-of-" + std::string(id));
-  state.lease = lease;
-  return state;
-}
-
-/// One worker and a hand that answers for the store, so that a test reads as a timeline.
-class Scene {
- public:
-  explicit Scene(ElectionConfig config = config_of("b")) : election(std::move(config), Random(1)) {}
-
-  template <typename T>
-  [[nodiscard]] bool asks() const {
-    return request && std::holds_alternative<T>(*request);
-  }
-  template <typename T>
-  [[nodiscard]] const T& asked() const {
-    return std::get<T>(*request);
-  }
-  template <typename T>
-  [[nodiscard]] std::optional<T> saw() const {
-    for (const ElectionEvent& event : events) {
-      if (const T* found = std::get_if<T>(&event)) return *found;
-    }
-    return {};
-  }
-
-  void wake(MonoTime at) { take(election.wake(at)); }
-  void reads(const LeaderState& state, const char* revision, MonoTime at) {
-    take(election.state_read(SeenState{Revision(revision), state, {}, {}}, at));
-  }
-  void reads_unchanged(MonoTime at) { take(election.state_read(Error{Errc::kUnchanged, ""}, at)); }
-  void reads_absent(MonoTime at) { take(election.state_read(Error{Errc::kNotFound, ""}, at)); }
-  void reads_garbage(const char* revision, Epoch salvaged, MonoTime at) {
-    take(election.state_read(SeenState{Revision(revision), {}, "garbage", salvaged}, at));
-  }
-  void floor_is(std::uint64_t floor, MonoTime at, Duration lease_max = 15s) {
-    take(election.floor_read(SeenFloor{Revision("f"), Epoch(floor), lease_max, {}}, at));
-  }
-  void floor_absent(MonoTime at) { take(election.floor_read(Error{Errc::kNotFound, ""}, at)); }
-  void floor_raised(MonoTime at) { take(election.floor_raised(Revision("f2"), at)); }
-  void written(const char* revision, MonoTime at) {
-    take(election.state_written(Revision(revision), at));
-  }
-  void write_fails(Errc code, MonoTime at) {
-    take(election.state_written(Error{code, "planted"}, at));
-  }
-  void workers_are(std::vector<WorkerId> ids, MonoTime at) {
-    take(election.workers_listed(std::move(ids), at));
-  }
-  void resign(ResignOptions options, MonoTime at) { take(election.resign(options, at)); }
-
-  /// From nothing to leading with epoch 1 at revision r1, at `at`.
-  void becomes_leader(MonoTime at) {
-    wake(at);
-    reads_absent(at);
-    floor_absent(at);
-    workers_are({}, at);
-    floor_raised(at);
-    written("r1", at);
-    ASSERT_TRUE(election.leads(at));
-  }
-
-  Election election;
-  std::optional<ElectionRequest> request;
-  std::vector<ElectionEvent> events;
-
- private:
-  void take(ElectionStep step) {
-    request = std::move(step.request);
-    events = std::move(step.events);
-  }
-};
 
 TEST(ElectionTest, TheFirstWorkerOfANewNamespaceLeadsAtOnceWithEpochOne) {
   Scene scene;
@@ -164,7 +77,7 @@ TEST(ElectionTest, AnAmbiguousRenewalThatHasNotLandedIsFollowedOnlyByOneAtTheSam
   scene.wake(kStart + 5s);
   const LeaderState first = scene.asked<WriteState>().state;
   EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
-  scene.write_fails(kNoReply, kStart + 6s);
+  scene.write_fails(Errc::kAmbiguous, kStart + 6s);
   ASSERT_TRUE(scene.asks<ReadState>());
   scene.reads_unchanged(kStart + 6s);
   EXPECT_FALSE(scene.request);
@@ -268,7 +181,7 @@ TEST(ElectionTest, AReleaseEndsTheTermWhenItIsSent) {
   EXPECT_EQ(release.epoch, Epoch(1));
   EXPECT_EQ(release.released->incarnation, Incarnation("incarnation-of-b"));
   EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
-  scene.write_fails(kNoReply, kStart + 4s);
+  scene.write_fails(Errc::kAmbiguous, kStart + 4s);
   EXPECT_FALSE(scene.election.leads(kStart + 4s));
   scene.reads(release, "r2", kStart + 5s);
   EXPECT_TRUE(scene.saw<Resigned>()->released);
@@ -312,67 +225,12 @@ TEST(ElectionTest, WhoSteppedDownDoesNotWinAgainAtOnce) {
   EXPECT_TRUE(scene.asks<ListWorkers>());
 }
 
-// S09, E7: the epoch survives a state that was deleted, and a lease that may still run is waited
-// out before anybody takes over.
-TEST(ElectionTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease) {
-  Scene scene;
-  scene.wake(kStart);
-  scene.reads_absent(kStart);
-  scene.floor_is(7, kStart, 20s);
-  EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 20s);
-  scene.reads_absent(kStart + 20s);
-  scene.workers_are({}, kStart + 20s);
-  ASSERT_TRUE(scene.asks<RaiseFloor>());
-  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
-}
-
-// S18: corrupt state is reported and recovered from without lowering the epoch.
-TEST(ElectionTest, ACorruptStateIsReportedAndRecoveredFromAboveItsEpoch) {
-  Scene scene;
-  scene.wake(kStart);
-  scene.reads_garbage("r1", Epoch(12), kStart);
-  EXPECT_TRUE(scene.saw<StateTrouble>());
-  ASSERT_TRUE(scene.asks<ReadFloor>());
-  scene.floor_is(3, kStart);
-  EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
-  scene.workers_are({}, kStart + 15s);
-  ASSERT_TRUE(scene.asks<RaiseFloor>());
-  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(13));
-}
-
-TEST(ElectionTest, WithoutStateAndFloorItRefusesUntilAnOperatorActs) {
-  Scene scene;
-  scene.wake(kStart);
-  scene.reads_garbage("r1", Epoch(0), kStart);
-  const SeenFloor unreadable{Revision("f"), {}, {}, "not a JSON object"};
-  auto step = scene.election.floor_read(unreadable, kStart);
-  EXPECT_FALSE(step.request);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
-  scene.workers_are({}, kStart + 15s);
-  EXPECT_FALSE(scene.request);
-  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("operator"), std::string::npos);
-}
-
-TEST(ElectionTest, ALeaderWhoseStateVanishedStepsDown) {
-  Scene scene;
-  scene.becomes_leader(kStart);
-  scene.wake(kStart + 5s);
-  scene.write_fails(Errc::kConflict, kStart + 5s);
-  scene.reads_absent(kStart + 5s);
-  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kStateLost);
-  EXPECT_FALSE(scene.election.leads(kStart + 5s));
-}
-
 // C02, P08: after a healed partition the loser learns of it at its first look.
 TEST(ElectionTest, ALeaderThatFindsAnotherHolderStepsDownAtOnce) {
   Scene scene;
   scene.becomes_leader(kStart);
   scene.wake(kStart + 5s);
-  scene.write_fails(kNoReply, kStart + 6s);
+  scene.write_fails(Errc::kAmbiguous, kStart + 6s);
   scene.reads(held_by("a", 2), "r7", kStart + 6s);
   EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kReplaced);
   EXPECT_EQ(scene.saw<LeaderChanged>()->current, WorkerId("a"));

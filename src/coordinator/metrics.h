@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/limits/circuit_breaker.h"
+#include "core/limits/latency_window.h"
+
+namespace muster {
+
+/// What one coordinator has done, as of the moment of asking.
+struct CoordinatorMetrics {
+  std::uint64_t heartbeat_count = 0;
+  std::uint64_t heartbeat_failures = 0;
+  std::uint64_t election_count = 0;  ///< Campaigns of this worker.
+  Duration election_duration{0};     ///< Of the last campaign that was decided.
+  std::uint64_t leader_changes = 0;
+  std::uint64_t worker_registrations = 0;  ///< Workers seen to appear, this one included.
+  std::uint64_t worker_timeouts = 0;       ///< Workers seen to fall silent.
+  std::uint64_t epoch_drift_events = 0;    ///< Tasks that the plugins' fences rejected.
+  std::uint64_t contention_events = 0;
+  std::uint64_t plugin_failures = 0;
+  WallTime start_time{};
+  WallTime last_heartbeat_time{};
+  LatencySummary heartbeat_latency;
+  std::vector<std::uint64_t> election_durations;  ///< By the bounds below; the last exceeds them.
+  std::vector<std::chrono::milliseconds> election_duration_bounds;
+  CircuitBreakerStatus circuit_breaker{};
+
+  /// The names people know: heartbeatCount, heartbeatLatencyP99, electionDurationHistogram …
+  [[nodiscard]] std::string to_json() const;
+};
+
+/// The names people know: state, failureCount, failureThreshold, resetTimeout, trips.
+[[nodiscard]] std::string to_json(const CircuitBreakerStatus& status);
+
+}  // namespace muster

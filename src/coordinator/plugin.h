@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/mutex.h"
+#include "base/strong.h"
+#include "base/time.h"
+#include "coordinator/lease_guard.h"
+#include "core/election/epoch_fence.h"
+
+namespace muster {
+
+/// Leader-only work that shares a coordinator with others. Derive, override, subscribe.
+///
+/// The three callbacks come from one thread, one at a time. For every term of this process
+/// on_become_coordinator is called at most once and, if it was, on_stop_being_coordinator exactly
+/// once after it, on every path: release, expiry, replacement, unsubscription, shutdown. A plugin
+/// that subscribes during a term is told of it. What they throw is reported and goes no further;
+/// one that hangs holds up the other callbacks, is reported, and never the heartbeat.
+///
+/// Not guaranteed: that on_stop_being_coordinator runs before another worker leads. Work that
+/// touches anything outside asks its LeaseGuard before, and stamps the guard's epoch on it.
+class CoordinatorPlugin {
+ public:
+  virtual ~CoordinatorPlugin() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// The guard is valid for this term only and lives until on_stop_being_coordinator returns.
+  virtual void on_become_coordinator(const LeaseGuard& /*guard*/) {}
+  virtual void on_stop_being_coordinator() {}
+  /// Called every work_interval() while leading, the first time right after the term began.
+  virtual void coordinator_work(const LeaseGuard& /*guard*/) {}
+  [[nodiscard]] virtual Duration work_interval() const { return 5s; }
+
+  /// May a task with this epoch run? False and counted when it comes from a replaced leader. No
+  /// grace. Any thread.
+  [[nodiscard]] bool validate_epoch(Epoch task) EXCLUDES(mutex_);
+  /// As validate_epoch, but a task of the epoch just before, created within the grace period, is
+  /// accepted for that period after a change, with a warning. Any thread.
+  [[nodiscard]] bool is_epoch_valid(Epoch task, WallTime created_at) EXCLUDES(mutex_);
+  [[nodiscard]] Epoch last_known_epoch() const EXCLUDES(mutex_);
+  [[nodiscard]] std::uint64_t epoch_drift_events() const EXCLUDES(mutex_);
+
+  /// The coordinator's part: how tasks are fenced, and every epoch it learns of.
+  void attach(const Clock& clock, EpochFenceOptions options) EXCLUDES(mutex_);
+  void learn_epoch(Epoch epoch) EXCLUDES(mutex_);
+
+ private:
+  [[nodiscard]] bool check(Epoch task, WallTime created_at) REQUIRES(mutex_);
+
+  mutable Mutex mutex_;
+  const Clock* clock_ GUARDED_BY(mutex_) = nullptr;
+  EpochFence fence_ GUARDED_BY(mutex_);
+};
+
+}  // namespace muster

@@ -1,0 +1,42 @@
+#include "core/membership/node.h"
+
+namespace muster::membership {
+
+const char* to_string(NodeState state) {
+  switch (state) {
+    case NodeState::kUnknown:
+      break;
+    case NodeState::kActive:
+      return "ACTIVE";
+    case NodeState::kJoining:
+      return "JOINING";
+    case NodeState::kDraining:
+      return "DRAINING";
+    case NodeState::kDown:
+      return "DOWN";
+    case NodeState::kSuspect:
+      return "SUSPECT";
+  }
+  return "UNKNOWN";
+}
+
+const char* to_string(NodeType type) {
+  switch (type) {
+    case NodeType::kUnknown:
+      break;
+    case NodeType::kFrontend:
+      return "FRONTEND";
+    case NodeType::kMetadata:
+      return "METADATA";
+    case NodeType::kObject:
+      return "OBJECT";
+  }
+  return "UNKNOWN";
+}
+
+std::string endpoint(const NodeSpec& node) {
+  const bool v6 = node.address.find(':') != std::string::npos;
+  return (v6 ? "[" + node.address + "]" : node.address) + ":" + std::to_string(node.port);
+}
+
+}  // namespace muster::membership

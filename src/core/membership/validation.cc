@@ -1,0 +1,165 @@
+#include "core/membership/validation.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace muster::membership {
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+bool is_alnum(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// One label of a host name, and a node id: the same rule, RFC 1123 section 2.1.
+bool is_label(std::string_view text) {
+  if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return is_alnum(c) || c == '-'; });
+}
+
+/// Input is shown cut and printable, so that an error message cannot carry a megabyte or an
+/// escape sequence into a log.
+std::string shown(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text.substr(0, 64)) out += c >= ' ' && c <= '~' ? c : '?';
+  if (text.size() > 64) out += "…";
+  return out + "\"";
+}
+
+Error invalid(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
+/// Groups of an IPv6 address on one side of "::", or none when they are malformed. The last group
+/// of the address may be an IPv4 address, which counts for two.
+std::optional<std::size_t> ipv6_groups(std::string_view text, bool at_end) {
+  if (text.empty()) return 0;
+  const std::vector<std::string_view> parts = split(text, ':');
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (at_end && i + 1 == parts.size() && is_ipv4(parts[i])) {
+      count += 2;
+    } else if (!parts[i].empty() && parts[i].size() <= 4 &&
+               std::all_of(parts[i].begin(), parts[i].end(), is_hex)) {
+      count += 1;
+    } else {
+      return {};
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+bool is_ipv4(std::string_view text) {
+  const std::vector<std::string_view> parts = split(text, '.');
+  return parts.size() == 4 && std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+           // A leading zero means octal to some parsers and decimal to others.
+           if (part.size() > 3 || (part.size() > 1 && part[0] == '0')) return false;
+           const auto value = parse_unsigned(part);
+           return value && *value <= 255;
+         });
+}
+
+bool is_ipv6(std::string_view text) {
+  if (text.size() > 45) return false;
+  const std::size_t gap = text.find("::");
+  if (gap == std::string_view::npos) return ipv6_groups(text, true) == 8;
+  const auto before = ipv6_groups(text.substr(0, gap), false);
+  const auto after = ipv6_groups(text.substr(gap + 2), true);
+  // "::" stands for at least one group of zeros (RFC 4291 section 2.2).
+  return before && after && *before + *after <= 7;
+}
+
+bool is_hostname(std::string_view text) {
+  if (!text.empty() && text.back() == '.') text.remove_suffix(1);
+  if (text.empty() || text.size() > 253) return false;
+  const std::vector<std::string_view> labels = split(text, '.');
+  // A name whose last label is all digits would read as a (malformed) IPv4 address.
+  return std::all_of(labels.begin(), labels.end(), is_label) &&
+         !std::all_of(labels.back().begin(), labels.back().end(), is_digit);
+}
+
+Status validate_node_id(std::string_view id) {
+  if (is_label(id)) return Done{};
+  return invalid("node id " + shown(id) +
+                 " must be 1 to 63 ASCII letters, digits or hyphens, with no hyphen at either end");
+}
+
+Status validate_address(std::string_view address) {
+  if (is_ipv4(address) || is_ipv6(address) || is_hostname(address)) return Done{};
+  return invalid("address " + shown(address) +
+                 " must be an IPv4 address, an IPv6 address without brackets, or a host name of at "
+                 "most 253 characters");
+}
+
+Status validate_port(std::uint32_t port) {
+  if (port >= 1 && port <= 65535) return Done{};
+  return invalid("port " + std::to_string(port) + " must be between 1 and 65535");
+}
+
+Status validate_generation(std::string_view uuid) {
+  bool good = uuid.size() == 36;
+  for (std::size_t i = 0; good && i < uuid.size(); ++i) {
+    const bool hyphen = i == 8 || i == 13 || i == 18 || i == 23;
+    good = hyphen ? uuid[i] == '-' : is_hex(uuid[i]);
+  }
+  if (good) return Done{};
+  return invalid("generation_id " + shown(uuid) + " must be a UUID: 8-4-4-4-12 hexadecimal digits");
+}
+
+Status validate_reported_state(NodeState state) {
+  switch (state) {
+    case NodeState::kUnknown:
+    case NodeState::kActive:
+    case NodeState::kJoining:
+    case NodeState::kDraining:
+      return Done{};
+    case NodeState::kDown:
+    case NodeState::kSuspect:
+      break;
+  }
+  return invalid(std::string("reported_state ") + to_string(state) +
+                 " must be ACTIVE, JOINING or DRAINING, or left out; only the coordinator decides "
+                 "on SUSPECT and DOWN");
+}
+
+Status validate(const NodeSpec& node) {
+  if (Status s = validate_node_id(node.id.value()); !s) return s;
+  if (Status s = validate_address(node.address); !s) return s;
+  if (Status s = validate_port(node.port); !s) return s;
+  if (Status s = validate_generation(node.generation.value()); !s) return s;
+  if (node.type != NodeType::kFrontend && node.type != NodeType::kMetadata &&
+      node.type != NodeType::kObject) {
+    return invalid("type must be FRONTEND, METADATA or OBJECT");
+  }
+  if (node.weight < 1 || node.weight > 1000) {
+    return invalid("weight " + std::to_string(node.weight) + " must be between 1 and 1000");
+  }
+  return Done{};
+}
+
+Status validate(const RingConfig& ring) {
+  if (ring.virtual_nodes_per_physical < 1 || ring.virtual_nodes_per_physical > 4096) {
+    return invalid("virtual_nodes_per_physical " + std::to_string(ring.virtual_nodes_per_physical) +
+                   " must be between 1 and 4096");
+  }
+  if (ring.replication_factor < 1 || ring.replication_factor > 64) {
+    return invalid("replication_factor " + std::to_string(ring.replication_factor) +
+                   " must be between 1 and 64");
+  }
+  return Done{};
+}
+
+}  // namespace muster::membership

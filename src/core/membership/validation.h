@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+#include "core/membership/node.h"
+
+namespace muster::membership {
+
+/// What a request may hold. Every refusal is kInvalid and names the field and the rule. Checked
+/// before a command is proposed and never when it is applied: rules may change between versions,
+/// and replicas of two versions must still agree on what an entry of the log does.
+
+/// 1 to 63 ASCII letters, digits and hyphens, with no hyphen at either end.
+[[nodiscard]] Status validate_node_id(std::string_view id);
+/// An IPv4 address, an IPv6 address without brackets or zone, or a host name (RFC 1123).
+[[nodiscard]] Status validate_address(std::string_view address);
+[[nodiscard]] Status validate_port(std::uint32_t port);
+/// 8-4-4-4-12 hexadecimal digits.
+[[nodiscard]] Status validate_generation(std::string_view uuid);
+/// What a node may say of itself: nothing, ACTIVE, JOINING or DRAINING.
+[[nodiscard]] Status validate_reported_state(NodeState state);
+[[nodiscard]] Status validate(const NodeSpec& node);
+[[nodiscard]] Status validate(const RingConfig& ring);
+
+[[nodiscard]] bool is_ipv4(std::string_view text);
+[[nodiscard]] bool is_ipv6(std::string_view text);
+[[nodiscard]] bool is_hostname(std::string_view text);
+
+}  // namespace muster::membership

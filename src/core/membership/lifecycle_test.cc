@@ -65,5 +65,23 @@ TEST(LifecycleTest, LogTimeNeverFalls) {
   EXPECT_EQ(next_log_time(wall_from_ms(20), wall_from_ms(10)), wall_from_ms(20));
 }
 
+// P26: a clock that ran away must not count as years of silence.
+TEST(LifecycleTest, LogAgeIsBoundedBothWays) {
+  const auto at = [](std::int64_t ms) { return wall_from_ms(ms); };
+  EXPECT_EQ(log_age(at(5000), at(2000), 45s), 3s);
+  EXPECT_EQ(log_age(at(2000), at(5000), 45s), 0s);
+  EXPECT_EQ(log_age(at(3'600'000), at(0), 45s), 45s);
+  EXPECT_EQ(log_age(at(INT64_MAX), at(INT64_MIN), 45s), 45s);
+}
+
+TEST(LifecycleTest, EndpointsOfIpv6AddressesHaveBrackets) {
+  NodeSpec node;
+  node.port = 9000;
+  node.address = "10.0.0.1";
+  EXPECT_EQ(endpoint(node), "10.0.0.1:9000");
+  node.address = "::1";
+  EXPECT_EQ(endpoint(node), "[::1]:9000");
+}
+
 }  // namespace
 }  // namespace muster::membership

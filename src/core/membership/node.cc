@@ -34,6 +34,14 @@ const char* to_string(NodeType type) {
   return "UNKNOWN";
 }
 
+Duration log_age(LogTime now, LogTime then, Duration cap) {
+  if (now <= then) return Duration(0);
+  // Unsigned, because the distance of two damaged times does not fit a signed number.
+  const auto ms = static_cast<std::uint64_t>(to_ms(now)) - static_cast<std::uint64_t>(to_ms(then));
+  if (ms >= static_cast<std::uint64_t>(to_ms(cap))) return cap;
+  return std::chrono::milliseconds(ms);
+}
+
 std::string endpoint(const NodeSpec& node) {
   const bool v6 = node.address.find(':') != std::string::npos;
   return (v6 ? "[" + node.address + "]" : node.address) + ":" + std::to_string(node.port);

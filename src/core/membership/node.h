@@ -34,6 +34,10 @@ using LogTime = WallTime;
   return leader_clock > previous ? leader_clock : previous;
 }
 
+/// How much log time passed from `then` to `now`, at least 0 and at most `cap`. A cap is always
+/// needed: a leader with a fast clock may have moved log time by years.
+[[nodiscard]] Duration log_age(LogTime now, LogTime then, Duration cap);
+
 /// One run of one node: the UUID that its process made at start.
 struct GenerationTag {};
 using Generation = Strong<GenerationTag, std::string>;

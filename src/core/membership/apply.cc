@@ -1,0 +1,243 @@
+// How each command changes a Topology. Everything here is deterministic: no clock but the log's,
+// no order but that of slots and of the command itself.
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/membership/lifecycle.h"
+#include "core/membership/topology.h"
+
+namespace muster::membership {
+namespace {
+
+Error not_found(const NodeId& id) {
+  return {Errc::kNotFound, "node " + id.value() + " is not registered"};
+}
+
+Error conflict(std::string message) {
+  return {Errc::kConflict, std::move(message)};
+}
+
+std::string describe(const NodeEntry& node) {
+  return "node " + node.id.value() + " is held by " + endpoint(node) + " (" + to_string(node.type) +
+         ", " + to_string(node.state) + ", generation " + node.generation.value() + ")";
+}
+
+bool same_place(const NodeSpec& a, const NodeSpec& b) {
+  return a.address == b.address && a.port == b.port && a.type == b.type;
+}
+
+template <typename T>
+void push_bounded(std::vector<T>& history, T value, std::size_t max) {
+  if (history.size() >= max) history.erase(history.begin());
+  history.push_back(std::move(value));
+}
+
+/// P09: a decision holds only for the node it was made about, if that was not heard since.
+Status still_true(const NodeEntry* node, const Observation& seen) {
+  if (node == nullptr) return not_found(seen.id);
+  if (node->generation != seen.generation) {
+    return conflict("node " + seen.id.value() + " has registered anew since the decision");
+  }
+  if (node->heartbeats != seen.heartbeats || node->last_heartbeat_at != seen.last_heartbeat_at) {
+    return conflict("node " + seen.id.value() + " was heard since the decision");
+  }
+  return Done{};
+}
+
+Error wrong_state(const NodeEntry& node, const char* step) {
+  return conflict("node " + node.id.value() + " is " + to_string(node.state) + "; " + step);
+}
+
+}  // namespace
+
+ApplyResult Topology::apply(const Command& command, LogTime time) {
+  log_time_ = next_log_time(log_time_, time);
+  const TopologyVersion before = version_;
+  Events events;
+  Answer answer = std::visit([&](const auto& c) { return on(c, events); }, command);
+  return {before, version_, std::move(answer), std::move(events)};
+}
+
+Topology::Answer Topology::on(const RegisterNode& command, Events& events) {
+  const NodeSpec& spec = command.node;
+  NodeEntry* node = find_mutable(spec.id);
+  if (node == nullptr) return add(spec, events);
+  if (node->generation == spec.generation) {
+    if (node->state == NodeState::kDown) {
+      return wrong_state(*node, "this generation cannot return, register with a new generation_id");
+    }
+    if (!same_place(*node, spec) || node->weight != spec.weight) {
+      return conflict(describe(*node) +
+                      " with other data under the same generation_id; a changed node registers "
+                      "with a new one");
+    }
+    return Outcome{.already_registered = true};
+  }
+  // A retried registration of a replaced process may come late; it must not displace its successor.
+  if (std::find(node->retired.begin(), node->retired.end(), spec.generation) !=
+      node->retired.end()) {
+    return conflict("Zombie node detected: " + describe(*node) + " and has replaced this process");
+  }
+  // Only one process can listen at an address and port: whoever was there is gone.
+  if (node->state == NodeState::kDown || same_place(*node, spec)) {
+    return replace(*node, spec, events);
+  }
+  return conflict(describe(*node) + "; choose another id, deregister it, or wait until it is DOWN");
+}
+
+Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
+  if (by_id_.size() >= kSlotsMax) {
+    return Error{Errc::kThrottled, "the topology is full: " + std::to_string(kSlotsMax) + " nodes"};
+  }
+  Slot slot = static_cast<Slot>(slots_.size());
+  if (free_.empty()) {
+    slots_.emplace_back();
+  } else {
+    slot = free_.top();
+    free_.pop();
+  }
+  slots_[slot] = std::make_unique<NodeEntry>();
+  NodeEntry& node = *slots_[slot];
+  node.slot = slot;
+  ++counter(node.state);
+  by_id_.emplace(spec.id, slot);
+  begin(node, spec);
+  emit(EventKind::kNodeAdded, node, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::replace(NodeEntry& node, const NodeSpec& spec, Events& events) {
+  push_bounded(node.retired, node.generation, kRetiredMax);
+  begin(node, spec);
+  emit(EventKind::kNodeUpdated, node, events);
+  return Outcome{};
+}
+
+/// The start of a generation. Suspicions and an operator's drain stay: they are about the place,
+/// not about the process.
+void Topology::begin(NodeEntry& node, const NodeSpec& spec) {
+  static_cast<NodeSpec&>(node) = spec;
+  set_state(node, NodeState::kJoining);
+  node.registered_at = log_time_;
+  node.last_heartbeat_at = log_time_;
+  node.heartbeats = 0;
+  node.registration = ++registrations_;
+}
+
+Topology::Answer Topology::on(const DeregisterNode& command, Events& events) {
+  const NodeEntry* node = find(command.id);
+  if (node == nullptr) return not_found(command.id);
+  if (!command.generation.value().empty() && node->generation != command.generation) {
+    return conflict("Zombie node detected: " + describe(*node) + " and has replaced this process");
+  }
+  remove(*node, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::on(const BatchHeartbeat& command, Events& events) {
+  Outcome outcome;
+  for (const Beat& beat : command.beats) {
+    NodeEntry* node = beat.slot < slots_.size() ? slots_[beat.slot].get() : nullptr;
+    if (node == nullptr || node->registration > command.as_of || node->state == NodeState::kDown) {
+      ++outcome.beats_void;
+      continue;
+    }
+    ++outcome.beats_applied;
+    ++node->heartbeats;
+    node->last_heartbeat_at = log_time_;
+    const NodeState next = after_heartbeat(*node, beat.reported);
+    if (next != node->state) move_to(*node, next, events);
+  }
+  return outcome;
+}
+
+Topology::Answer Topology::on(const MarkSuspect& command, Events& events) {
+  NodeEntry* node = find_mutable(command.seen.id);
+  if (Status s = still_true(node, command.seen); !s) return s.error();
+  if (!may_become_suspect(node->state)) return wrong_state(*node, "only ACTIVE becomes SUSPECT");
+  ++node->suspect_count;
+  push_bounded(node->suspected_at, log_time_, kFlapHistoryMax);
+  move_to(*node, NodeState::kSuspect, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::on(const MarkDown& command, Events& events) {
+  NodeEntry* node = find_mutable(command.seen.id);
+  if (Status s = still_true(node, command.seen); !s) return s.error();
+  if (!may_become_down(node->state)) {
+    return wrong_state(*node, "only SUSPECT and DRAINING become DOWN");
+  }
+  move_to(*node, NodeState::kDown, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::on(const RemoveJoining& command, Events& events) {
+  const NodeEntry* node = find(command.seen.id);
+  if (node == nullptr) return not_found(command.seen.id);
+  if (node->generation != command.seen.generation) {
+    return conflict("node " + command.seen.id.value() + " has registered anew since the decision");
+  }
+  if (node->state != NodeState::kJoining) return wrong_state(*node, "it has joined in time");
+  remove(*node, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::on(const Drain& command, Events& events) {
+  NodeEntry* node = find_mutable(command.id);
+  if (node == nullptr) return not_found(command.id);
+  if (node->state == NodeState::kDown) return wrong_state(*node, "there is nothing to drain");
+  if (command.cancel) {
+    if (node->state == NodeState::kDraining && !node->drain_requested) {
+      return wrong_state(*node, "the node itself said so and must take it back itself");
+    }
+    node->drain_requested = false;
+    if (node->state == NodeState::kDraining) move_to(*node, NodeState::kActive, events);
+    return Outcome{};
+  }
+  node->drain_requested = true;
+  if (in_ring(node->state)) move_to(*node, NodeState::kDraining, events);
+  return Outcome{};
+}
+
+Topology::Answer Topology::on(const SetRingConfig& command, Events& events) {
+  if (ring_ == command.ring) return Outcome{};
+  ring_ = command.ring;
+  emit(EventKind::kRingConfigChanged, NodeEntry{}, events);
+  events.back().ring = ring_;
+  return Outcome{};
+}
+
+void Topology::remove(const NodeEntry& node, Events& events) {
+  emit(EventKind::kNodeRemoved, node, events);
+  const Slot slot = node.slot;
+  --counter(node.state);
+  by_id_.erase(node.id);
+  slots_[slot].reset();
+  free_.push(slot);
+}
+
+void Topology::move_to(NodeEntry& node, NodeState state, Events& events) {
+  set_state(node, state);
+  emit(EventKind::kNodeUpdated, node, events);
+}
+
+void Topology::set_state(NodeEntry& node, NodeState state) {
+  --counter(node.state);
+  ++counter(state);
+  node.state = state;
+  node.state_since = log_time_;
+}
+
+void Topology::emit(EventKind kind, const NodeEntry& node, Events& events) {
+  const TopologyVersion previous = version_;
+  version_ = TopologyVersion(previous.value() + 1);
+  events.push_back({kind, previous, version_, node, {}});
+}
+
+}  // namespace muster::membership

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "core/membership/node.h"
+
+namespace muster::membership {
+
+/// Everything that can change a topology. A command is proposed by the leader, becomes part of
+/// the log, and is applied by every replica with the same result. `unknown` holds fields that a
+/// newer server wrote; they survive decoding and encoding.
+
+struct RegisterNode {
+  NodeSpec node;
+  std::string unknown;
+  bool operator==(const RegisterNode&) const = default;
+};
+
+struct DeregisterNode {
+  NodeId id;
+  Generation generation;  ///< Empty: whichever is registered.
+  std::string unknown;
+  bool operator==(const DeregisterNode&) const = default;
+};
+
+struct Beat {
+  Slot slot = 0;
+  NodeState reported = NodeState::kUnknown;
+  bool operator==(const Beat&) const = default;
+};
+
+/// One second of heartbeats. The proposer has checked every generation and then written slots for
+/// names; a slot that was registered after `as_of` has changed hands since, and its beat is void.
+struct BatchHeartbeat {
+  std::uint64_t as_of = 0;  ///< Topology::registrations() when the slots were looked up.
+  std::vector<Beat> beats;  ///< Strictly ascending by slot.
+  std::string unknown;
+  bool operator==(const BatchHeartbeat&) const = default;
+};
+
+/// What a decision about a silent node was based on. It is compared when the decision is applied:
+/// a leader that was stuck, or was replaced, must not undo what happened since.
+struct Observation {
+  NodeId id;
+  Generation generation;
+  LogTime last_heartbeat_at{};
+  std::uint64_t heartbeats = 0;
+  bool operator==(const Observation&) const = default;
+};
+[[nodiscard]] Observation observe(const NodeEntry& node);
+
+struct MarkSuspect {
+  Observation seen;
+  std::string unknown;
+  bool operator==(const MarkSuspect&) const = default;
+};
+
+struct MarkDown {
+  Observation seen;
+  std::string unknown;
+  bool operator==(const MarkDown&) const = default;
+};
+
+/// Heartbeats do not void it: they do not end the time that a node is given to become ACTIVE.
+struct RemoveJoining {
+  Observation seen;
+  std::string unknown;
+  bool operator==(const RemoveJoining&) const = default;
+};
+
+/// An operator's wish. It outlives restarts of the node, as a cordon does.
+struct Drain {
+  NodeId id;
+  bool cancel = false;
+  std::string unknown;
+  bool operator==(const Drain&) const = default;
+};
+
+struct SetRingConfig {
+  RingConfig ring;
+  std::string unknown;
+  bool operator==(const SetRingConfig&) const = default;
+};
+
+using Command = std::variant<RegisterNode, DeregisterNode, BatchHeartbeat, MarkSuspect, MarkDown,
+                             RemoveJoining, Drain, SetRingConfig>;
+
+/// A command with the log time that its leader gave it. Apply reads no other clock.
+struct TimedCommand {
+  LogTime time{};
+  Command command;
+  std::string unknown;
+  bool operator==(const TimedCommand&) const = default;
+};
+
+/// "RegisterNode" …, for people and metrics.
+[[nodiscard]] const char* name(const Command& command);
+
+/// Whether a command may be proposed. See validation.h for why apply does not ask this.
+[[nodiscard]] Status validate(const Command& command);
+
+}  // namespace muster::membership

@@ -1,0 +1,60 @@
+#include "core/membership/commands.h"
+
+#include <gtest/gtest.h>
+
+#include "core/membership/testing.h"
+
+namespace muster::membership {
+namespace {
+
+using namespace testing;  // NOLINT: the words of this module's tests.
+
+Observation observation(const char* id, const std::string& generation) {
+  return {NodeId(id), Generation(generation), at(0), 1};
+}
+
+TEST(CommandsTest, WhatMayNotBeProposedIsRefusedBeforehand) {
+  NodeSpec bad = spec("a");
+  bad.port = 0;
+  const Command refused[] = {
+      RegisterNode{bad, {}},
+      DeregisterNode{NodeId("-"), {}, {}},
+      DeregisterNode{NodeId("a"), Generation("x"), {}},
+      BatchHeartbeat{1, {{2, NodeState::kActive}, {1, NodeState::kActive}}, {}},
+      BatchHeartbeat{1, {{1, NodeState::kActive}, {1, NodeState::kActive}}, {}},
+      BatchHeartbeat{1, {{1, NodeState::kDown}}, {}},
+      BatchHeartbeat{1, {{kSlotsMax, NodeState::kActive}}, {}},
+      MarkSuspect{observation("", uuid(1)), {}},
+      MarkDown{observation("a", "x"), {}},
+      RemoveJoining{observation("a-", uuid(1)), {}},
+      Drain{NodeId(""), false, {}},
+      SetRingConfig{{0, 3, {}}, {}},
+  };
+  for (const Command& command : refused) {
+    EXPECT_TRUE(validate(command).is(Errc::kInvalid)) << name(command);
+  }
+}
+
+TEST(CommandsTest, WhatMayBeProposedPasses) {
+  const Command accepted[] = {
+      registration("a"),
+      DeregisterNode{NodeId("a"), {}, {}},
+      DeregisterNode{NodeId("a"), Generation(uuid(1)), {}},
+      BatchHeartbeat{1, {{0, NodeState::kActive}, {7, NodeState::kDraining}}, {}},
+      MarkSuspect{observation("a", uuid(1)), {}},
+      MarkDown{observation("a", uuid(1)), {}},
+      RemoveJoining{observation("a", uuid(1)), {}},
+      Drain{NodeId("a"), true, {}},
+      SetRingConfig{{16, 3, {}}, {}},
+  };
+  for (const Command& command : accepted) EXPECT_TRUE(validate(command)) << name(command);
+}
+
+TEST(CommandsTest, EachKindHasItsName) {
+  EXPECT_STREQ(name(RegisterNode{}), "RegisterNode");
+  EXPECT_STREQ(name(RemoveJoining{}), "RemoveJoining");
+  EXPECT_STREQ(name(SetRingConfig{}), "SetRingConfig");
+}
+
+}  // namespace
+}  // namespace muster::membership

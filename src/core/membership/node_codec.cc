@@ -1,0 +1,190 @@
+#include "core/membership/node_codec.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace muster::membership {
+namespace {
+
+enum NodeField : std::uint32_t {
+  kId = 1,
+  kAddress = 2,
+  kPort = 3,
+  kState = 4,
+  kType = 5,
+  kLastHeartbeatAt = 6,
+  kSuspectCount = 7,
+  kGenerationId = 8,
+  kRegisteredAt = 9,
+  kWeight = 10,
+  kSlot = 11,
+  kRegistration = 12,
+  kStateSince = 13,
+  kHeartbeats = 14,
+  kSuspectedAt = 15,
+  kDrainRequested = 16,
+  kRetired = 17,
+};
+
+enum RingField : std::uint32_t { kVirtualNodes = 1, kReplication = 2 };
+
+void write_known(WireWriter& out, const NodeSpec& node) {
+  out.text(kId, node.id.value());
+  out.text(kAddress, node.address);
+  out.number(kPort, node.port);
+  out.number(kType, static_cast<std::uint64_t>(node.type));
+  out.text(kGenerationId, node.generation.value());
+  out.number(kWeight, node.weight);
+}
+
+/// Takes the current field if it is one of a registration.
+bool read_known(WireReader& in, NodeSpec& node) {
+  switch (in.field()) {
+    case kId:
+      node.id = NodeId(in.text());
+      return true;
+    case kAddress:
+      node.address = in.text();
+      return true;
+    case kPort:
+      node.port = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+      return true;
+    case kType:
+      node.type = static_cast<NodeType>(in.number(UINT8_MAX));
+      return true;
+    case kGenerationId:
+      node.generation = Generation(in.text());
+      return true;
+    case kWeight:
+      node.weight = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Absent means zero on the wire, whatever the default of a fresh struct is.
+void zero(NodeSpec& node) {
+  node = {};
+  node.weight = 0;
+}
+
+void read_suspected_at(WireReader& in, NodeEntry& node) {
+  WireReader times(in.message());
+  std::uint64_t ms = 0;
+  while (times.varint(ms)) {
+    node.suspected_at.push_back(wall_from_ms(static_cast<std::int64_t>(ms)));
+    if (node.suspected_at.size() > kFlapHistoryMax) times.fail();
+  }
+  if (times.failed()) in.fail();
+}
+
+void read_field(WireReader& in, NodeEntry& node) {
+  switch (in.field()) {
+    case kState:
+      node.state = static_cast<NodeState>(in.number(UINT8_MAX));
+      break;
+    case kLastHeartbeatAt:
+      node.last_heartbeat_at = in.time();
+      break;
+    case kSuspectCount:
+      node.suspect_count = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+      break;
+    case kRegisteredAt:
+      node.registered_at = in.time();
+      break;
+    case kSlot:
+      node.slot = static_cast<Slot>(in.number(UINT32_MAX));
+      break;
+    case kRegistration:
+      node.registration = in.number();
+      break;
+    case kStateSince:
+      node.state_since = in.time();
+      break;
+    case kHeartbeats:
+      node.heartbeats = in.number();
+      break;
+    case kSuspectedAt:
+      read_suspected_at(in, node);
+      break;
+    case kDrainRequested:
+      node.drain_requested = in.number(1) == 1;
+      break;
+    case kRetired:
+      if (node.retired.size() >= kRetiredMax) return in.fail();
+      node.retired.emplace_back(in.text());
+      break;
+    default:
+      if (!read_known(in, node)) in.keep(node.unknown);
+  }
+}
+
+}  // namespace
+
+void write(WireWriter& out, const NodeSpec& node) {
+  write_known(out, node);
+  out.raw(node.unknown);
+}
+
+void write(WireWriter& out, const NodeEntry& node) {
+  write_known(out, node);
+  out.number(kState, static_cast<std::uint64_t>(node.state));
+  out.time(kLastHeartbeatAt, node.last_heartbeat_at);
+  out.number(kSuspectCount, node.suspect_count);
+  out.time(kRegisteredAt, node.registered_at);
+  out.number(kSlot, node.slot);
+  out.number(kRegistration, node.registration);
+  out.time(kStateSince, node.state_since);
+  out.number(kHeartbeats, node.heartbeats);
+  if (!node.suspected_at.empty()) {
+    WireWriter times;
+    for (const LogTime at : node.suspected_at) times.varint(static_cast<std::uint64_t>(to_ms(at)));
+    out.message(kSuspectedAt, times.bytes());
+  }
+  out.number(kDrainRequested, node.drain_requested ? 1 : 0);
+  for (const Generation& generation : node.retired) out.message(kRetired, generation.value());
+  out.raw(node.unknown);
+}
+
+void write(WireWriter& out, const RingConfig& ring) {
+  out.number(kVirtualNodes, ring.virtual_nodes_per_physical);
+  out.number(kReplication, ring.replication_factor);
+  out.raw(ring.unknown);
+}
+
+bool read(std::string_view bytes, NodeSpec& node) {
+  zero(node);
+  WireReader in(bytes);
+  while (in.next()) {
+    if (!read_known(in, node)) in.keep(node.unknown);
+  }
+  return !in.failed();
+}
+
+bool read(std::string_view bytes, NodeEntry& node) {
+  node = {};
+  zero(node);
+  node.state = NodeState::kUnknown;
+  WireReader in(bytes);
+  while (in.next()) read_field(in, node);
+  return !in.failed();
+}
+
+bool read(std::string_view bytes, RingConfig& ring) {
+  ring = {0, 0, {}};
+  WireReader in(bytes);
+  while (in.next()) {
+    if (in.field() == kVirtualNodes) {
+      ring.virtual_nodes_per_physical = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+    } else if (in.field() == kReplication) {
+      ring.replication_factor = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+    } else {
+      in.keep(ring.unknown);
+    }
+  }
+  return !in.failed();
+}
+
+}  // namespace muster::membership

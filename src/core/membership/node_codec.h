@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string_view>
+
+#include "core/membership/node.h"
+#include "core/membership/wire.h"
+
+namespace muster::membership {
+
+/// Nodes as bytes. Fields 1 to 9 have the numbers of NodeInfo in the wire contract. A registration
+/// and an entry share one numbering, so that a field which only a newer server knows can move from
+/// the one into the other. The readers return false on damaged input.
+
+void write(WireWriter& out, const NodeSpec& node);
+void write(WireWriter& out, const NodeEntry& node);
+void write(WireWriter& out, const RingConfig& ring);
+
+[[nodiscard]] bool read(std::string_view bytes, NodeSpec& node);
+[[nodiscard]] bool read(std::string_view bytes, NodeEntry& node);
+[[nodiscard]] bool read(std::string_view bytes, RingConfig& ring);
+
+}  // namespace muster::membership

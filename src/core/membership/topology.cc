@@ -1,0 +1,89 @@
+#include "core/membership/topology.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster::membership {
+namespace {
+
+std::size_t index_of(NodeState state) {
+  const auto index = static_cast<std::size_t>(state);
+  return index < kNodeStates ? index : 0;
+}
+
+Error corrupt(const std::string& what) {
+  return {Errc::kCorrupt, "the topology snapshot " + what};
+}
+
+}  // namespace
+
+std::size_t Topology::count(NodeState state) const {
+  return counts_[index_of(state)];
+}
+
+std::size_t& Topology::counter(NodeState state) {
+  return counts_[index_of(state)];
+}
+
+const NodeEntry* Topology::find(const NodeId& id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : slots_[found->second].get();
+}
+
+NodeEntry* Topology::find_mutable(const NodeId& id) {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : slots_[found->second].get();
+}
+
+const NodeEntry* Topology::at(Slot slot) const {
+  return slot < slots_.size() ? slots_[slot].get() : nullptr;
+}
+
+Result<Slot> Topology::check_heartbeat(const NodeId& id, const Generation& generation) const {
+  const NodeEntry* node = find(id);
+  if (node == nullptr) {
+    return {Errc::kNotFound, "node " + id.value() + " is not registered; register it first"};
+  }
+  if (node->generation != generation) {
+    return {Errc::kConflict, "Zombie node detected: " + id.value() + " at " + endpoint(*node) +
+                                 " has replaced this process"};
+  }
+  if (node->state == NodeState::kDown) {
+    return {Errc::kConflict, "node " + id.value() +
+                                 " was silent too long and is DOWN; its work may have moved, so "
+                                 "register it with a new generation_id"};
+  }
+  return node->slot;
+}
+
+Result<Topology> Topology::restore(TopologyImage image) {
+  Slot slots = 0;
+  for (const NodeEntry& node : image.nodes) {
+    if (node.slot >= kSlotsMax) return corrupt("has a slot out of range");
+    if (node.registration > image.registrations) return corrupt("has a registration of the future");
+    slots = std::max(slots, node.slot + 1);
+  }
+  Topology topology;
+  topology.version_ = image.version;
+  topology.log_time_ = image.log_time;
+  topology.registrations_ = image.registrations;
+  topology.ring_ = std::move(image.ring);
+  topology.unknown_ = std::move(image.unknown);
+  topology.slots_.resize(slots);
+  topology.by_id_.reserve(image.nodes.size());
+  for (NodeEntry& node : image.nodes) {
+    std::unique_ptr<NodeEntry>& slot = topology.slots_[node.slot];
+    if (slot) return corrupt("gives one slot to two nodes");
+    if (!topology.by_id_.emplace(node.id, node.slot).second) {
+      return corrupt("holds one id twice");
+    }
+    ++topology.counter(node.state);
+    slot = std::make_unique<NodeEntry>(std::move(node));
+  }
+  for (Slot slot = 0; slot < slots; ++slot) {
+    if (!topology.slots_[slot]) topology.free_.push(slot);
+  }
+  return topology;
+}
+
+}  // namespace muster::membership

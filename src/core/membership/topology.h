@@ -1,0 +1,136 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/strong.h"
+#include "core/membership/commands.h"
+#include "core/membership/node.h"
+
+namespace muster::membership {
+
+enum class EventKind { kNodeAdded, kNodeUpdated, kNodeRemoved, kRingConfigChanged };
+
+/// One change of a topology. Versions chain: previous_version is the version of the event before,
+/// and version is one more.
+struct Event {
+  EventKind kind;
+  TopologyVersion previous_version;
+  TopologyVersion version;
+  NodeEntry node;   ///< As it is after the change, or as it was before its removal.
+  RingConfig ring;  ///< Only with kRingConfigChanged.
+};
+
+/// What an accepted command did, beyond its events.
+struct Outcome {
+  bool already_registered = false;
+  std::size_t beats_applied = 0;
+  /// Beats of slots that changed hands, are free, or belong to a DOWN node.
+  std::size_t beats_void = 0;
+};
+
+struct ApplyResult {
+  TopologyVersion before;
+  TopologyVersion after;
+  Result<Outcome> outcome;
+  std::vector<Event> events;  ///< One per version between before and after.
+};
+
+/// All of a topology as plain data, for snapshots.
+struct TopologyImage {
+  TopologyVersion version;
+  LogTime log_time{};
+  std::uint64_t registrations = 0;
+  RingConfig ring;
+  std::vector<NodeEntry> nodes;
+  std::string unknown;
+};
+
+/// The replicated state machine: which nodes there are, in which state, at which version.
+///
+/// Guarantees: the same commands with the same log times give the same state, the same answers
+/// and the same events on every replica. A refused command changes neither state nor version, and
+/// heartbeats raise the version only where they change a node's state. A version is one event.
+/// Does not: validate input (see validation.h), measure silence (see failure_detector.h), keep
+/// history. Log time moves on with refused commands, too. Lookups by id and by slot take constant
+/// time. One thread.
+class Topology {
+ public:
+  ApplyResult apply(const Command& command, LogTime time);
+  ApplyResult apply(const TimedCommand& timed) { return apply(timed.command, timed.time); }
+
+  [[nodiscard]] TopologyVersion version() const { return version_; }
+  [[nodiscard]] LogTime log_time() const { return log_time_; }
+  /// How many registrations were accepted so far; see BatchHeartbeat::as_of.
+  [[nodiscard]] std::uint64_t registrations() const { return registrations_; }
+  [[nodiscard]] const RingConfig& ring() const { return ring_; }
+  [[nodiscard]] std::size_t size() const { return by_id_.size(); }
+  [[nodiscard]] std::size_t count(NodeState state) const;
+  /// Snapshot fields that a newer server wrote.
+  [[nodiscard]] const std::string& unknown() const { return unknown_; }
+
+  /// Null when there is none. Valid until the next apply.
+  [[nodiscard]] const NodeEntry* find(const NodeId& id) const;
+  [[nodiscard]] const NodeEntry* at(Slot slot) const;
+  /// Calls `f(const NodeEntry&)` in the order of slots, which is the same on every replica.
+  template <typename F>
+  void for_each(F&& f) const {
+    for (const auto& node : slots_) {
+      if (node) f(*node);
+    }
+  }
+
+  /// What to answer to a heartbeat now, before it is batched. kNotFound: not registered, so the
+  /// node registers (again). kConflict: a zombie, or DOWN; this process must not go on as it is.
+  [[nodiscard]] Result<Slot> check_heartbeat(const NodeId& id, const Generation& generation) const;
+
+  /// kCorrupt when ids or slots repeat or exceed their bounds.
+  [[nodiscard]] static Result<Topology> restore(TopologyImage image);
+
+ private:
+  using Answer = Result<Outcome>;
+  using Events = std::vector<Event>;
+
+  Answer on(const RegisterNode& command, Events& events);
+  Answer on(const DeregisterNode& command, Events& events);
+  Answer on(const BatchHeartbeat& command, Events& events);
+  Answer on(const MarkSuspect& command, Events& events);
+  Answer on(const MarkDown& command, Events& events);
+  Answer on(const RemoveJoining& command, Events& events);
+  Answer on(const Drain& command, Events& events);
+  Answer on(const SetRingConfig& command, Events& events);
+
+  [[nodiscard]] NodeEntry* find_mutable(const NodeId& id);
+  Answer add(const NodeSpec& spec, Events& events);
+  Answer replace(NodeEntry& node, const NodeSpec& spec, Events& events);
+  void begin(NodeEntry& node, const NodeSpec& spec);
+  void remove(const NodeEntry& node, Events& events);
+  void move_to(NodeEntry& node, NodeState state, Events& events);
+  void set_state(NodeEntry& node, NodeState state);
+  void emit(EventKind kind, const NodeEntry& node, Events& events);
+  [[nodiscard]] std::size_t& counter(NodeState state);
+
+  TopologyVersion version_;
+  LogTime log_time_{};
+  std::uint64_t registrations_ = 0;
+  RingConfig ring_;
+  std::string unknown_;
+  /// Null where a slot is free. Pointers, so that a sparse topology stays small.
+  std::vector<std::unique_ptr<NodeEntry>> slots_;
+  std::unordered_map<NodeId, Slot> by_id_;
+  /// The smallest first, so that a replica that started from a snapshot gives the same slot as
+  /// one that saw every command.
+  std::priority_queue<Slot, std::vector<Slot>, std::greater<>> free_;
+  /// By state; whatever only a newer server knows counts as UNKNOWN.
+  std::array<std::size_t, kNodeStates> counts_{};
+};
+
+}  // namespace muster::membership

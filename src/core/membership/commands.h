@@ -86,6 +86,8 @@ struct SetRingConfig {
   bool operator==(const SetRingConfig&) const = default;
 };
 
+/// The position of a kind is its number in stored bytes: new kinds are added at the end, and none
+/// is ever removed.
 using Command = std::variant<RegisterNode, DeregisterNode, BatchHeartbeat, MarkSuspect, MarkDown,
                              RemoveJoining, Drain, SetRingConfig>;
 

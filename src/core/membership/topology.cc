@@ -60,7 +60,9 @@ Result<Topology> Topology::restore(TopologyImage image) {
   Slot slots = 0;
   for (const NodeEntry& node : image.nodes) {
     if (node.slot >= kSlotsMax) return corrupt("has a slot out of range");
-    if (node.registration > image.registrations) return corrupt("has a registration of the future");
+    if (node.registration == 0 || node.registration > image.registrations) {
+      return corrupt("has a registration that never was");
+    }
     slots = std::max(slots, node.slot + 1);
   }
   Topology topology;

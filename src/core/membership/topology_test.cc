@@ -326,12 +326,13 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
     return TopologyImage{TopologyVersion(5), at(0), 1, {}, std::move(nodes), {}};
   };
   EXPECT_TRUE(Topology::restore(image({a, b})));
-  NodeEntry same_slot = b, same_id = a, far = b, future = b;
+  NodeEntry same_slot = b, same_id = a, far = b, future = b, never = b;
   same_slot.slot = 0;
   same_id.slot = 1;
   far.slot = kSlotsMax;
   future.registration = 2;
-  for (const NodeEntry& bad : {same_slot, same_id, far, future}) {
+  never.registration = 0;
+  for (const NodeEntry& bad : {same_slot, same_id, far, future, never}) {
     EXPECT_TRUE(Topology::restore(image({a, bad})).is(Errc::kCorrupt));
   }
 }

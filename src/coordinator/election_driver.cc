@@ -37,8 +37,12 @@ void ElectionDriver::wake() {
 }
 
 void ElectionDriver::perform(ElectionStep step) {
+  // A beat has failed when its last answer was a failure; what was read back is none, and losing
+  // a race is none either.
+  beat_failed_ = false;
   for (const ElectionEvent& event : step.events) {
-    if (std::holds_alternative<StoreTrouble>(event)) beat_failed_ = true;
+    const auto* trouble = std::get_if<StoreTrouble>(&event);
+    if (trouble && trouble->error.code != Errc::kConflict) beat_failed_ = true;
     if (std::holds_alternative<BecameLeader>(event)) elected_at_ = loop_.wall_now();
   }
   if (step.request) {
@@ -47,7 +51,7 @@ void ElectionDriver::perform(ElectionStep step) {
   } else if (beat_began_ && election_.idle()) {
     const Duration took = loop_.now() - *beat_began_;
     beat_began_.reset();
-    if (hooks_.on_beat) hooks_.on_beat(took, std::exchange(beat_failed_, false));
+    if (hooks_.on_beat) hooks_.on_beat(took, beat_failed_);
     if (std::exchange(nudged_, false)) loop_.post(lifetime_.wrap([this] { wake(); }));
   }
   arm();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,7 @@ namespace muster {
 /// How one worker takes part in one namespace. Defaults are those people know from s3db.js.
 struct CoordinatorOptions {
   Duration heartbeat_interval = 5s;
-  Duration heartbeat_jitter = 1s;  ///< Added to each interval, uniform from zero.
+  Duration heartbeat_jitter = 1s;  ///< Added to each interval of a follower, uniform from zero.
   Duration lease_timeout = 15s;
   Duration worker_timeout = 20s;
   Duration startup_jitter_min = 0s;
@@ -26,14 +27,13 @@ struct CoordinatorOptions {
   ContentionOptions contention;
   CircuitBreakerOptions circuit_breaker;
   EpochFenceOptions epoch_fencing;
-  /// Takes part in elections; false only observes.
-  bool enable_coordinator = true;
-  bool eligible = true;
-  WorkerId worker_id;  ///< Empty: host name and process id.
-  std::string pod;     ///< Empty: the host name.
+  bool enable_coordinator = true;  ///< False: observes, and never campaigns.
+  WorkerId worker_id;              ///< Empty: host name and process id.
+  std::string pod;                 ///< Empty: the host name.
 
-  /// The options with their usual camelCase names, flat or nested as in {"contention": {…}};
-  /// durations in milliseconds. An unknown name is an error that suggests the nearest known one.
+  /// The options by the camelCase names in docs/coordinator.md, flat, dotted ("contention.enabled")
+  /// or nested ({"contention": {"enabled": …}}); durations are milliseconds. An unknown name is an
+  /// error that suggests the nearest known one.
   [[nodiscard]] static Result<CoordinatorOptions> from_json(std::string_view json);
   /// Refuses what cannot work or is not safe, with the reason.
   [[nodiscard]] Status validate() const;

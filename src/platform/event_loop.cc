@@ -121,6 +121,8 @@ void EventLoop::run_timers() {
 void EventLoop::set_alarm(MonoTime limit) {
   MonoTime next = limit;
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first.first);
+  if (next == alarm_at_) return;
+  alarm_at_ = next;
   itimerspec spec{};
   if (next != MonoTime::max()) {
     // Zero would disarm the timer; an instant in the past fires at once.
@@ -140,6 +142,7 @@ void EventLoop::wait() {
     if (fd == wake_.get() || fd == alarm_.get()) {
       std::uint64_t drained = 0;
       if (::read(fd, &drained, sizeof drained) < 0) MUSTER_CHECK(errno == EAGAIN);
+      if (fd == alarm_.get()) alarm_at_.reset();
       continue;
     }
     // A callback may unwatch any descriptor, its own included, so it is held while it runs.

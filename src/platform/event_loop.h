@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -50,6 +51,7 @@ class EventLoop final : public Loop {
   UniqueFd epoll_;
   UniqueFd wake_;
   UniqueFd alarm_;
+  std::optional<MonoTime> alarm_at_;  ///< What the alarm is set to; empty once it has rung.
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::vector<Task> tasks_ GUARDED_BY(mutex_);

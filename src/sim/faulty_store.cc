@@ -18,7 +18,7 @@ StoreFaults StoreFaults::scaled(double badness) {
 }
 
 Capabilities FaultyStore::capabilities() const {
-  return {.conditional_remove = true};
+  return {.conditional_remove = shared_->conditional_remove};
 }
 
 Duration FaultyStore::travel() {
@@ -97,7 +97,13 @@ void FaultyStore::guarded_put(Key, std::string, Precondition, Guard, Deadline,
 
 void FaultyStore::remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) {
   call<Done>(
-      true, by, [objects = shared_->objects, key, when] { return objects->remove(key, when); },
+      true, by,
+      [shared = shared_, key, when]() -> Status {
+        if (when && !shared->conditional_remove) {
+          return {Errc::kUnsupported, "the simulated store cannot remove at a revision"};
+        }
+        return shared->objects->remove(key, when);
+      },
       std::move(done));
 }
 

@@ -34,6 +34,7 @@ struct StoreFaults {
 struct SharedStore {
   std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
   StoreFaults faults;
+  bool conditional_remove = true;  ///< False: as on S3.
 };
 
 /// One process's way to the shared store. Requests and replies travel in true time; a request may

@@ -49,7 +49,9 @@ bool Election::my_turn(MonoTime now) {
   }
   if (state && state->preferred) first = *state->preferred;
   if (first == config_.id) return true;
-  turn_at_ = now + random_.between(config_.turn_wait / 2, config_.turn_wait);
+  // One who is meant to follow may learn of it only at its next heartbeat.
+  const Duration head_start = state && state->preferred ? config_.interval + config_.jitter : 0s;
+  turn_at_ = now + head_start + random_.between(config_.turn_wait / 2, config_.turn_wait);
   wait_until(*turn_at_);
   return false;
 }
@@ -128,7 +130,7 @@ ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
   state.epoch = next_epoch_;
   state.released.reset();
   state.preferred.reset();
-  wait_one_interval(now);
+  wait_until(now + config_.interval);
   write(WriteKind::kAcquire, std::move(state), now);
   return finish();
 }

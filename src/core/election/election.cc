@@ -45,6 +45,12 @@ std::optional<WorkerId> Election::leader(MonoTime now) const {
   return known_.state->leader;
 }
 
+MonoTime Election::leader_until() const {
+  if (term_) return term_->deadline;
+  const bool other = known_.state && known_.state->leader && !mine(known_.state);
+  return other && observer_.seen() ? observer_.expires_at() : MonoTime::min();
+}
+
 MonoTime Election::wake_at() const {
   if (stopped_) return MonoTime::max();
   const MonoTime due = phase_ == Phase::kIdle ? wake_at_ : MonoTime::max();
@@ -217,8 +223,9 @@ void Election::renew(MonoTime now) {
   LeaderState state = *known_.state;
   state.released.reset();
   state.preferred.reset();
-  // The next renewal is due one interval after this one was sent, whatever it takes.
-  wait_one_interval(now);
+  // The next renewal is due one interval after this one was sent, whatever it takes. No jitter:
+  // it spreads the many who look, and would only eat into the time of the one who leads.
+  wait_until(now + config_.interval);
   write(WriteKind::kRenew, std::move(state), now);
 }
 
@@ -261,6 +268,7 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
 void Election::consider(MonoTime now) {
   if (phase_ != Phase::kIdle) return;
   if (resigning_) {
+    if (resigning_->without_receipt) return finish_resigning(false, now);
     if (mine(known_.state)) return release(now);
     const auto& receipt = known_.state ? known_.state->released : std::nullopt;
     return finish_resigning(receipt && receipt->incarnation == config_.incarnation, now);
@@ -291,7 +299,7 @@ ElectionStep Election::resign(ResignOptions options, MonoTime now) {
   lose(LossReason::kReleased);
   resigning_ = std::move(options);
   if (phase_ != Phase::kIdle) return finish();
-  if (!sent_.empty()) {
+  if (!sent_.empty() && !resigning_->without_receipt) {
     ask(Phase::kReadingState, ReadState{known_.revision});
   } else {
     consider(now);

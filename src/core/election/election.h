@@ -112,6 +112,8 @@ struct ResignOptions {
   bool stop = false;  ///< Never campaign again; otherwise only not before hold_off.
   Duration hold_off{0};
   std::optional<WorkerId> preferred;  ///< Who should follow.
+  /// The work may still be running: end the term here, write no receipt, let the lease run out.
+  bool without_receipt = false;
 };
 
 /// One worker's part in the election of one namespace: a function of what it was told and when,
@@ -134,6 +136,8 @@ class Election {
   [[nodiscard]] Epoch epoch() const { return seen_epoch_; }
   /// The holder as last read or written, while its lease, as seen from here, has not ended.
   [[nodiscard]] std::optional<WorkerId> leader(MonoTime now) const;
+  /// Until when leader() holds, unless it renews; in the past when nobody is known to lead.
+  [[nodiscard]] MonoTime leader_until() const;
   [[nodiscard]] const std::optional<LeaderState>& last_state() const { return known_.state; }
   /// When wake() is due. While a request is under way it is due too: it notices a lapsed term.
   [[nodiscard]] MonoTime wake_at() const;

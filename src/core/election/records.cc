@@ -45,6 +45,11 @@ std::string text(const Json& json, const char* name) {
   return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+bool flag(const Json& json, const char* name) {
+  const auto it = json.find(name);
+  return it != json.end() && it->is_boolean() && it->get<bool>();
+}
+
 WallTime wall(const Json& json, const char* name) {
   return wall_from_ms(static_cast<std::int64_t>(number(json, name).value_or(0)));
 }
@@ -205,6 +210,7 @@ std::string encode(const WorkerRecord& record) {
   json["pluginName"] = record.plugin_name;
   json["namespace"] = record.name_space;
   if (record.stopped) json["stopped"] = true;
+  if (record.sweep) json["sweep"] = true;
   return dump(json);
 }
 
@@ -222,8 +228,8 @@ Result<WorkerRecord> decode_worker(std::string_view body) {
   record.pod = text(json, "pod");
   record.plugin_name = text(json, "pluginName");
   record.name_space = text(json, "namespace");
-  const auto stopped = json.find("stopped");
-  record.stopped = stopped != json.end() && stopped->is_boolean() && stopped->get<bool>();
+  record.stopped = flag(json, "stopped");
+  record.sweep = flag(json, "sweep");
   return record;
 }
 

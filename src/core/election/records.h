@@ -76,6 +76,9 @@ struct WorkerRecord {
   std::string plugin_name;
   std::string name_space;
   bool stopped = false;  ///< A tombstone: the worker left in order, the file is swept later.
+  /// The file is about to be removed by the leader. Nobody writes over it, so that the removal
+  /// hits nothing else even on a store that cannot remove at a revision.
+  bool sweep = false;
   bool operator==(const WorkerRecord&) const = default;
 };
 

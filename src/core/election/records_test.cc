@@ -82,11 +82,18 @@ TEST(NamespaceMetadataTest, ANewerFormatIsRefusedNotGuessed) {
 }
 
 TEST(WorkerRecordTest, SurvivesEncodingAndDecoding) {
-  WorkerRecord record{WorkerId("w1"),  Incarnation("i"),
-                      Nonce("n"),      wall_from_ms(3),
-                      wall_from_ms(2), wall_from_ms(9),
-                      "pod",           "coordinator",
-                      "default",       true};
+  WorkerRecord record;
+  record.worker = WorkerId("w1");
+  record.incarnation = Incarnation("i");
+  record.nonce = Nonce("n");
+  record.last_heartbeat = wall_from_ms(3);
+  record.registered_at = wall_from_ms(2);
+  record.expires_at = wall_from_ms(9);
+  record.pod = "pod";
+  record.plugin_name = "coordinator";
+  record.name_space = "default";
+  record.stopped = true;
+  record.sweep = true;
   EXPECT_EQ(*decode_worker(encode(record)), record);
   EXPECT_TRUE(decode_worker("{}").is(Errc::kCorrupt));
 }

@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include "coordinator/coordinator_world.h"
+
+namespace muster {
+namespace {
+
+using Ids = std::vector<WorkerId>;
+
+// S21: workers:updated is emitted on every worker, and workerTimeouts counts.
+TEST(RosterTest, EveryWorkerLearnsWhoIsInAndWhoFellSilent) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  auto& b = world.add("b");
+  auto& c = world.add("c");
+  world.run(40s);
+  const Ids all{WorkerId("a"), WorkerId("b"), WorkerId("c")};
+  for (auto* node : {&a, &b, &c}) {
+    EXPECT_EQ(node->coordinator->workers(), all);
+    ASSERT_FALSE(node->saw<WorkersUpdatedEvent>().empty());
+    EXPECT_EQ(node->saw<WorkersUpdatedEvent>().back().workers, all);
+  }
+  EXPECT_EQ(a.coordinator->metrics().worker_registrations, 3u);
+  world.kill(c);
+  world.run(60s);
+  EXPECT_EQ(a.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
+  EXPECT_EQ(b.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
+  EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 1u);
+}
+
+TEST(RosterTest, AWorkerThatLeavesInOrderIsNotCountedAsTimedOut) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  auto& b = world.add("b");
+  world.run(40s);
+  b.process->post([&] { b.coordinator->stop([] {}); });
+  world.run(60s);
+  EXPECT_EQ(a.coordinator->workers(), Ids{WorkerId("a")});
+  EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 0u);
+}
+
+TEST(RosterTest, UnderAForeignLeaderWorkersListForThemselves) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  auto& b = world.add("b");
+  for (int i = 0; i < 20; ++i) {
+    world.overwrite(world.keys.state, R"({"leaderId":"theirs","epoch":9,"leaseStart":1000,)"
+                                      R"("leaseEnd":16000,"n":)" +
+                                          std::to_string(i) + "}");
+    world.run(5s);
+  }
+  EXPECT_EQ(a.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
+  EXPECT_EQ(b.coordinator->leader(), WorkerId("theirs"));
+}
+
+// S14: more workers than one page of a list holds.
+TEST(RosterTest, ThousandsOfWorkersAreSeen) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  world.run(5s);
+  for (int i = 0; i < 2500; ++i) {
+    WorkerRecord record;
+    record.worker = WorkerId("w" + std::to_string(i));
+    world.overwrite(world.keys.worker(record.worker), encode(record));
+  }
+  world.run(15s);
+  EXPECT_EQ(a.coordinator->workers().size(), 2501u);
+  EXPECT_TRUE(a.leads());
+}
+
+// S11: a silent worker's file is removed only at the revision that was seen to be silent.
+TEST(RosterTest, FilesOfTheLongDeadAreSwept) {
+  CoordinatorWorld world;
+  world.add("a");
+  auto& b = world.add("b");
+  world.run(20s);
+  world.kill(b);
+  world.run(2min);
+  EXPECT_FALSE(world.body(world.keys.worker(WorkerId("b"))).empty());
+  world.run(3min);
+  EXPECT_TRUE(world.body(world.keys.worker(WorkerId("b"))).empty());
+}
+
+// S17: where the store cannot remove at a revision, the file is marked by compare-and-swap before
+// it is removed, and a worker that comes back keeps away from the mark.
+TEST(RosterTest, WithoutConditionalRemovalTheFileIsMarkedBeforeItIsRemoved) {
+  CoordinatorWorld world;
+  world.shared->conditional_remove = false;
+  world.add("a");
+  auto& b = world.add("b");
+  world.run(20s);
+  world.kill(b);
+  std::vector<std::string> order;
+  world.shared->objects->subscribe([&](const MemoryObjects::Change& change) {
+    if (change.key != world.keys.worker(WorkerId("b"))) return;
+    order.push_back(change.removed                                 ? "removed"
+                    : decode_worker(world.body(change.key))->sweep ? "marked"
+                                                                   : "written");
+  });
+  world.run(6min);
+  EXPECT_EQ(order, (std::vector<std::string>{"marked", "removed"}));
+}
+
+TEST(WorkerRegistrationTest, AMarkedFileIsNotWrittenOver) {
+  CoordinatorWorld world;
+  WorkerRecord mark;
+  mark.worker = WorkerId("b");
+  mark.sweep = true;
+  mark.stopped = true;
+  const std::string key = world.keys.worker(WorkerId("b"));
+  world.overwrite(key, encode(mark));
+  world.add("b");
+  world.run(30s);
+  EXPECT_TRUE(decode_worker(world.body(key))->sweep);
+  (void)world.shared->objects->remove(key, {});
+  world.run(5s);
+  EXPECT_FALSE(decode_worker(world.body(key))->sweep);
+}
+
+TEST(WorkerRegistrationTest, ATombstoneIsReplacedAtItsRevision) {
+  CoordinatorWorld world;
+  world.shared->conditional_remove = false;
+  auto& first = world.add("b");
+  world.run(5s);
+  first.process->post([&] { first.coordinator->stop([] {}); });
+  world.run(5s);
+  const std::string key = world.keys.worker(WorkerId("b"));
+  EXPECT_TRUE(decode_worker(world.body(key))->stopped);
+  world.kill(first);
+  world.add("b");
+  world.run(2s);
+  EXPECT_FALSE(decode_worker(world.body(key))->stopped);
+}
+
+// Steady state, counted call by call: the bars of docs/performance.md.
+double calls_per_worker_cycle(int workers) {
+  CoordinatorWorld world;
+  for (int i = 0; i < workers; ++i) world.add("w" + std::to_string(1000 + i));
+  world.run(2min);
+  std::uint64_t before = 0;
+  for (auto& node : world.nodes) before += node->store->calls();
+  const Duration span = 10min;
+  world.run(span);
+  std::uint64_t after = 0;
+  for (auto& node : world.nodes) after += node->store->calls();
+  // A cycle is one heartbeat interval with its mean jitter.
+  const double cycles =
+      static_cast<double>(span.count()) / static_cast<double>(Duration(5500ms).count());
+  return static_cast<double>(after - before) / cycles / workers;
+}
+
+// P04, E10: few requests, whatever the number of workers.
+TEST(RequestsTest, AWorkerCycleCostsFewRequests) {
+  EXPECT_LE(calls_per_worker_cycle(1), 2.2);
+  EXPECT_LE(calls_per_worker_cycle(8), 1.6);
+  EXPECT_LE(calls_per_worker_cycle(100), 1.6);
+}
+
+TEST(RequestsTest, ManyPluginsCostTheSameAsOne) {
+  const auto calls = [](int plugins) {
+    CoordinatorWorld world;
+    auto& a = world.add("a");
+    for (int i = 1; i < plugins; ++i) {
+      a.coordinator->plugins().subscribe(std::make_shared<NotingPlugin>(std::to_string(i)));
+    }
+    world.run(5min);
+    return a.store->calls();
+  };
+  EXPECT_EQ(calls(10), calls(1));
+}
+
+}  // namespace
+}  // namespace muster

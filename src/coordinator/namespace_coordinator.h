@@ -1,0 +1,135 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/mutex.h"
+#include "coordinator/election_driver.h"
+#include "coordinator/events.h"
+#include "coordinator/metrics.h"
+#include "coordinator/options.h"
+#include "coordinator/plugin_host.h"
+#include "coordinator/roster.h"
+#include "coordinator/worker_registration.h"
+#include "core/limits/histogram.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// Everything of one worker in one namespace, wired together: the election, the worker's file,
+/// the roster, breaker, contention and metrics. It belongs to one loop, so that a simulator can
+/// run it too; GlobalCoordinator is its face for other threads.
+class NamespaceCoordinator {
+ public:
+  struct Surroundings {
+    Loop& loop;
+    Loop& callbacks;  ///< Where plugins and listeners are called; may be the same loop.
+    ObjectStore& store;
+    Random random;
+    /// Asked once before the first campaign: is the store fit to judge? Empty: not asked.
+    std::function<void(Callback<Done>)> probe;
+  };
+
+  /// `options` has been validated.
+  NamespaceCoordinator(std::string name_space, CoordinatorOptions options,
+                       Surroundings surroundings);
+  ~NamespaceCoordinator();
+
+  // Loop thread only.
+  void start();
+  void stop(std::function<void()> done);
+  void step_down(std::optional<WorkerId> preferred, Duration hold_off, std::function<void()> done);
+  void set_eligible(bool eligible);
+
+  // Any thread.
+  [[nodiscard]] bool leads() const EXCLUDES(mutex_);
+  [[nodiscard]] Duration lease_left() const EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> leader() const EXCLUDES(mutex_);
+  [[nodiscard]] Epoch epoch() const EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<WorkerId> workers() const EXCLUDES(mutex_);
+  [[nodiscard]] CoordinatorMetrics metrics() const EXCLUDES(mutex_);
+  [[nodiscard]] const WorkerId& worker_id() const { return options_.worker_id; }
+  [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
+  [[nodiscard]] PluginHost& plugins() { return *host_; }
+
+ private:
+  /// What other threads may ask for.
+  struct Shared {
+    std::shared_ptr<const LeaseGuard> guard;
+    std::optional<WorkerId> leader;
+    MonoTime leader_until = MonoTime::min();
+    Epoch epoch;
+    std::vector<WorkerId> workers;
+    CoordinatorMetrics metrics;
+  };
+
+  NamespaceCoordinator(std::string name_space, CoordinatorOptions options,
+                       Surroundings& surroundings, ElectionConfig config);
+
+  void begin();
+  void probed(const Status& safe);
+  void compare_timings();
+  void take_part();
+  void watch_state();
+
+  bool may_beat();
+  void after_beat(Duration took, bool failed);
+  void note_breaker(const std::optional<CircuitTransition>& transition);
+  void note_workers(std::size_t appeared, std::size_t timed_out);
+  void check_plugins();
+
+  void handle(const ElectionEvent& event);
+  void on(const BecameLeader& event);
+  void on(const LeaseRenewed& event);
+  void on(const LostLeadership& event);
+  void on(const LeaderChanged& event);
+  void on(const ElectionStarted& event);
+  void on(const StateTrouble& event);
+  void on(const StoreTrouble& event);
+  void on(const DuplicateWorker& event);
+  void on(const Resigned& event);
+
+  void hand_over(ResignOptions options, std::function<void()> done);
+  void report(TroubleEvent::Kind kind, const std::string& message);
+  void publish() EXCLUDES(mutex_);
+  template <typename F>
+  void count(F change) EXCLUDES(mutex_);
+
+  const std::string name_space_;
+  CoordinatorOptions options_;
+  Loop& loop_;
+  ObjectStore& store_;
+  std::function<void(Callback<Done>)> probe_;
+  Random random_;
+  std::shared_ptr<PluginHost> host_;
+  ElectionDriver driver_;
+  WorkerRegistration registration_;
+  Roster roster_;
+  CircuitBreaker breaker_;
+  ContentionDetector contention_;
+  LatencyWindow latencies_;
+  Histogram election_durations_;
+  std::unique_ptr<Watch> watch_;
+  Timer start_timer_;
+  Timer stop_timer_;
+
+  std::shared_ptr<LeaseGuard> guard_;
+  std::optional<MonoTime> campaign_began_;
+  MonoTime beat_asked_at_{};
+  std::optional<MonoTime> failure_counted_at_;  ///< When the last failing beat that counts began.
+  bool breaker_counts_ = false;  ///< The beat under way is one that the breaker was asked about.
+  bool started_ = false;
+  bool stopping_ = false;
+  bool stall_reported_ = false;
+  std::function<void()> handed_over_;
+
+  mutable Mutex mutex_;
+  Shared shared_ GUARDED_BY(mutex_);
+  Lifetime lifetime_;
+};
+
+}  // namespace muster

@@ -1,0 +1,121 @@
+#include "coordinator/roster.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace muster {
+
+Roster::Roster(Loop& loop, ObjectStore& store, const NamespaceKeys& keys, Options options,
+               Hooks hooks, Random random)
+    : loop_(loop),
+      store_(store),
+      keys_(keys),
+      options_(std::move(options)),
+      hooks_(std::move(hooks)),
+      random_(random),
+      tracker_(options_.worker_timeout),
+      live_{options_.self} {}
+
+void Roster::beat(Duration interval) {
+  if (busy_ || (listed_at_ && loop_.now() - *listed_at_ < interval)) return;
+  busy_ = true;
+  listed_at_ = loop_.now();
+  list_all(store_, keys_.workers, loop_.now() + options_.request_timeout,
+           lifetime_.wrap([this](Result<ListPage> page) { listed(std::move(page)); }));
+}
+
+void Roster::forget() {
+  tracker_.clear();
+  condemned_.clear();
+  listed_at_.reset();
+}
+
+void Roster::adopt(const std::vector<WorkerId>& published) {
+  std::vector<WorkerId> next = published;
+  if (!std::binary_search(next.begin(), next.end(), options_.self)) {
+    next.insert(std::lower_bound(next.begin(), next.end(), options_.self), options_.self);
+  }
+  if (next == live_) return;
+  const auto appeared =
+      static_cast<std::size_t>(std::count_if(next.begin(), next.end(), [this](const WorkerId& id) {
+        return !std::binary_search(live_.begin(), live_.end(), id);
+      }));
+  live_ = std::move(next);
+  if (hooks_.on_change) hooks_.on_change(appeared, 0);
+}
+
+void Roster::listed(Result<ListPage> page) {
+  busy_ = false;
+  if (!page) {
+    if (hooks_.on_error) hooks_.on_error(page.error());
+    return;
+  }
+  std::vector<WorkerTracker::Sighting> files;
+  for (ListedObject& object : page->objects) {
+    auto id = keys_.worker_of(object.key);
+    if (!id || *id == options_.self) continue;
+    const auto condemned = condemned_.find(*id);
+    if (condemned != condemned_.end() && condemned->second == object.revision) continue;
+    files.push_back({std::move(*id), std::move(object.revision)});
+  }
+  const WorkerTracker::Changes changes = tracker_.observe(files, loop_.now());
+  refresh(changes.appeared.size(), changes.timed_out.size());
+  check_silent();
+}
+
+void Roster::refresh(std::size_t appeared, std::size_t timed_out) {
+  std::vector<WorkerId> next = tracker_.live();
+  next.insert(std::lower_bound(next.begin(), next.end(), options_.self), options_.self);
+  const bool changed = next != live_;
+  live_ = std::move(next);
+  if ((changed || timed_out > 0) && hooks_.on_change) hooks_.on_change(appeared, timed_out);
+}
+
+void Roster::check_silent() {
+  for (const WorkerTracker::Silent& file : tracker_.silent(loop_.now())) {
+    if (file.silence >= options_.sweep_after) return sweep(file);
+  }
+}
+
+void Roster::sweep(const WorkerTracker::Silent& file) {
+  busy_ = true;
+  const Deadline by = loop_.now() + options_.request_timeout;
+  const Key key = keys_.worker(file.id);
+  if (store_.capabilities().conditional_remove) {
+    store_.remove(key, file.revision, by, lifetime_.wrap([this](const Status&) { busy_ = false; }));
+    return;
+  }
+  store_.get(key, {}, by, lifetime_.wrap([this, file](const Result<Object>& object) {
+    busy_ = false;
+    if (object && object->revision == file.revision) condemn(file, *object);
+  }));
+}
+
+// Where the store cannot remove at a revision, the file is marked first, by compare-and-swap.
+// Nobody writes over the mark, so the removal that follows, by this leader or a later one, cannot
+// hit a worker that came back.
+void Roster::condemn(const WorkerTracker::Silent& file, const Object& object) {
+  busy_ = true;
+  const Deadline by = loop_.now() + options_.request_timeout;
+  const Key key = keys_.worker(file.id);
+  const auto found = decode_worker(object.body);
+  if (found && found->sweep) {
+    store_.remove(key, {}, by, lifetime_.wrap([this](const Status&) { busy_ = false; }));
+    return;
+  }
+  WorkerRecord mark;
+  mark.worker = file.id;
+  mark.nonce = Nonce(random_.uuid());
+  mark.last_heartbeat = loop_.wall_now();
+  mark.stopped = true;
+  mark.sweep = true;
+  store_.put(key, encode(mark), Precondition::at(file.revision), by,
+             lifetime_.wrap([this, id = file.id, key](Result<Revision> written) {
+               busy_ = false;
+               if (!written) return;
+               condemned_[id] = *written;
+               store_.remove(key, {}, loop_.now() + options_.request_timeout, [](const Status&) {});
+             }));
+}
+
+}  // namespace muster

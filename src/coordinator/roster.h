@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "core/election/records.h"
+#include "core/election/worker_tracker.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// Who is in: the leader lists the worker files a few times per worker timeout and publishes the
+/// result with its renewals, so that followers need no list of their own. It also sweeps files
+/// that have been silent for long, one at a time. Loop thread only.
+class Roster {
+ public:
+  struct Options {
+    WorkerId self;
+    Duration worker_timeout = 20s;
+    Duration request_timeout = 3s;
+    Duration sweep_after = 200s;  ///< Silence after which a worker's file is removed.
+  };
+  struct Hooks {
+    /// The live workers have changed. `appeared` and `timed_out` count for the metrics.
+    std::function<void(std::size_t appeared, std::size_t timed_out)> on_change;
+    std::function<void(const Error&)> on_error;
+  };
+
+  Roster(Loop& loop, ObjectStore& store, const NamespaceKeys& keys, Options options, Hooks hooks,
+         Random random);
+
+  /// To be called with each heartbeat of a leader: lists when `interval` has passed since the last
+  /// list.
+  void beat(Duration interval);
+  /// This worker leads no more: what it knows grows old.
+  void forget();
+  /// What a leader published; for followers.
+  void adopt(const std::vector<WorkerId>& published);
+
+  /// Sorted by bytes; always with this worker itself.
+  [[nodiscard]] const std::vector<WorkerId>& live() const { return live_; }
+
+ private:
+  void listed(Result<ListPage> page);
+  void refresh(std::size_t appeared, std::size_t timed_out);
+  void check_silent();
+  void sweep(const WorkerTracker::Silent& file);
+  void condemn(const WorkerTracker::Silent& file, const Object& object);
+
+  Loop& loop_;
+  ObjectStore& store_;
+  const NamespaceKeys& keys_;
+  Options options_;
+  Hooks hooks_;
+  Random random_;
+  WorkerTracker tracker_;
+  std::vector<WorkerId> live_;
+  std::map<WorkerId, Revision> condemned_;
+  std::optional<MonoTime> listed_at_;
+  bool busy_ = false;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster

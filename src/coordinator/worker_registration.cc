@@ -1,0 +1,128 @@
+#include "coordinator/worker_registration.h"
+
+#include <utility>
+
+namespace muster {
+
+WorkerRegistration::WorkerRegistration(Loop& loop, ObjectStore& store, Key key, WorkerRecord record,
+                                       Options options, Hooks hooks, Random random)
+    : loop_(loop),
+      store_(store),
+      key_(std::move(key)),
+      record_(std::move(record)),
+      options_(options),
+      hooks_(std::move(hooks)),
+      random_(random),
+      retry_(loop) {}
+
+void WorkerRegistration::start(std::function<void()> attempted) {
+  attempted_ = std::move(attempted);
+  record_.registered_at = loop_.wall_now();
+  write();
+}
+
+void WorkerRegistration::beat() {
+  if (in_flight_ || duplicate_ || gone_ || stopping_ || retry_.armed()) return;
+  // A little less than half the timeout: a write that comes a heartbeat late and is lost twice is
+  // still repeated in time.
+  if (loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45)) write();
+}
+
+void WorkerRegistration::write() {
+  in_flight_ = true;
+  sent_at_ = loop_.now();
+  record_.nonce = Nonce(random_.uuid());
+  record_.last_heartbeat = loop_.wall_now();
+  record_.expires_at =
+      record_.last_heartbeat +
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.worker_timeout);
+  const Precondition when = revision_ ? Precondition::at(*revision_) : Precondition::absent();
+  store_.put(key_, encode(record_), when, loop_.now() + options_.request_timeout,
+             lifetime_.wrap([this, nonce = record_.nonce](Result<Revision> result) {
+               written(nonce, std::move(result));
+             }));
+}
+
+void WorkerRegistration::written(const Nonce& nonce, Result<Revision> result) {
+  if (!result) {
+    if (hooks_.on_error && !result.is(Errc::kConflict)) hooks_.on_error(result.error());
+    return read_back(nonce);
+  }
+  revision_ = std::move(*result);
+  settled(true);
+}
+
+void WorkerRegistration::read_back(const Nonce& nonce) {
+  store_.get(
+      key_, {}, loop_.now() + options_.request_timeout,
+      lifetime_.wrap([this, nonce](const Result<Object>& object) { compare(nonce, object); }));
+}
+
+// What stands in the file now decides what may be written next, and at which revision.
+void WorkerRegistration::compare(const Nonce& nonce, const Result<Object>& object) {
+  if (object.is(Errc::kNotFound)) {
+    revision_.reset();
+    return settled(false);
+  }
+  if (!object) {
+    if (hooks_.on_error) hooks_.on_error(object.error());
+    return settled(false);
+  }
+  const auto found = decode_worker(object->body);
+  const bool ours = found && found->incarnation == record_.incarnation;
+  if (ours && found->nonce == nonce) {
+    revision_ = object->revision;
+    return settled(true);
+  }
+  // A file marked for sweeping will be removed by a leader that looks no more: keep away from it.
+  if (found && found->sweep) return settled(false);
+  const bool free = !found || found->stopped || found->incarnation.value().empty();
+  if (!ours && !free && registered_) {
+    duplicate_ = true;
+    if (hooks_.on_duplicate) hooks_.on_duplicate(found->incarnation);
+    return settled(false);
+  }
+  // A tombstone, garbage, an earlier life of ours, or a process that started before us with our
+  // id; in the last case that one finds out and reports it.
+  revision_ = object->revision;
+  settled(false);
+}
+
+void WorkerRegistration::settled(bool ok) {
+  in_flight_ = false;
+  registered_ = registered_ || ok;
+  if (attempted_ && (ok || !revision_)) std::exchange(attempted_, nullptr)();
+  if (stopping_) return leave();
+  if (ok || duplicate_) return;
+  const bool taking_over = revision_.has_value() && !registered_;
+  retry_.arm(
+      taking_over ? Duration(0) : random_.between(options_.retry_wait / 2, options_.retry_wait),
+      [this] { write(); });
+}
+
+void WorkerRegistration::stop(std::function<void()> done) {
+  stopping_ = std::move(done);
+  retry_.cancel();
+  if (!in_flight_) leave();
+}
+
+void WorkerRegistration::leave() {
+  if (std::exchange(gone_, true) || !revision_ || duplicate_ || !registered_) return left();
+  const Deadline by = loop_.now() + options_.request_timeout;
+  if (store_.capabilities().conditional_remove) {
+    store_.remove(key_, revision_, by, lifetime_.wrap([this](const Status&) { left(); }));
+    return;
+  }
+  record_.stopped = true;
+  record_.nonce = Nonce(random_.uuid());
+  record_.last_heartbeat = loop_.wall_now();
+  store_.put(key_, encode(record_), Precondition::at(*revision_), by,
+             lifetime_.wrap([this](const Result<Revision>&) { left(); }));
+}
+
+// Whether the file could be marked or not: if not, it falls silent and times out like a crash.
+void WorkerRegistration::left() {
+  if (stopping_) std::exchange(stopping_, nullptr)();
+}
+
+}  // namespace muster

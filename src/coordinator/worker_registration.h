@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "core/election/records.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// Keeps this worker's file in the store fresh. The file is written at its revision by one
+/// incarnation only, so that two processes with one id find each other: the one whose file was
+/// taken over reports it and stops writing. The file is a hint for others; no decision about a
+/// lease rests on it. Loop thread only.
+class WorkerRegistration {
+ public:
+  struct Options {
+    Duration worker_timeout = 20s;
+    Duration request_timeout = 3s;
+    Duration retry_wait = 1s;
+  };
+  struct Hooks {
+    /// Another incarnation has taken this worker's file.
+    std::function<void(const Incarnation& other)> on_duplicate;
+    std::function<void(const Error&)> on_error;
+  };
+
+  /// `record` carries what does not change: ids, pod, names.
+  WorkerRegistration(Loop& loop, ObjectStore& store, Key key, WorkerRecord record, Options options,
+                     Hooks hooks, Random random);
+
+  /// Writes the file for the first time; `attempted` is called after the first answer, good or
+  /// bad. Failures are tried again by themselves.
+  void start(std::function<void()> attempted);
+  /// To be called with each heartbeat: writes when it is due, a few times per worker timeout, so
+  /// that two lost requests in a row do no harm.
+  void beat();
+  /// Waits for what is in flight, then removes the file at its revision, or leaves a tombstone
+  /// where the store cannot do that. `done` is called when that was tried.
+  void stop(std::function<void()> done);
+
+  [[nodiscard]] bool registered() const { return registered_; }
+  [[nodiscard]] bool duplicate() const { return duplicate_; }
+
+ private:
+  void write();
+  void written(const Nonce& nonce, Result<Revision> result);
+  void read_back(const Nonce& nonce);
+  void compare(const Nonce& nonce, const Result<Object>& object);
+  void settled(bool ok);
+  void leave();
+  void left();
+
+  Loop& loop_;
+  ObjectStore& store_;
+  Key key_;
+  WorkerRecord record_;
+  Options options_;
+  Hooks hooks_;
+  Random random_;
+  std::optional<Revision> revision_;
+  MonoTime sent_at_{};
+  bool in_flight_ = false;
+  bool registered_ = false;
+  bool duplicate_ = false;
+  bool gone_ = false;
+  Timer retry_;
+  std::function<void()> attempted_;
+  std::function<void()> stopping_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster

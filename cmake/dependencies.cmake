@@ -1,4 +1,5 @@
 # Everything from Debian, found by name.
+find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(nlohmann_json REQUIRED)
 if(MUSTER_TESTS)

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster {
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string url;  ///< http or https, percent-encoded; sent exactly as it stands here.
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+  MonoTime by;
+  /// A write. When a reused connection breaks before a byte of the answer, libcurl would send the
+  /// request again unseen; with this it fails as kAmbiguous instead.
+  bool once = false;
+  /// Straight to the host, whatever proxy the environment names; for link-local services.
+  bool direct = false;
+  std::size_t answer_bytes_max = std::size_t{64} << 20;
+};
+
+struct HttpResponse {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< Names in lower case.
+  std::string body;
+
+  /// The value of the first header of that (lower-case) name; empty when there is none.
+  [[nodiscard]] std::string_view header(std::string_view name) const;
+};
+
+/// HTTP/1.1 over libcurl, on a thread of its own; connections are kept and used again.
+///
+/// Any answer with a status is a success here, whatever the status; redirects are not followed.
+/// Failures are told apart by what they leave behind: kUnavailable when the request was certainly
+/// never sent (no such host, refused, TLS handshake failed, deadline before the connection),
+/// kAmbiguous when it may have been, kCorrupt when the answer is larger than allowed. Each request
+/// ends by its deadline, which passes during suspend too. Messages hold the host, never a path, a
+/// header or a body.
+///
+/// At most `in_flight_max` requests run at a time and `waiting_max` more wait their turn; beyond
+/// that a request fails with kUnavailable at once. Completions are posted to the loop, one for each
+/// request; destroying the client breaks off what runs, and nothing is called after that.
+///
+/// Loop thread only.
+class HttpClient {
+ public:
+  struct Options {
+    std::string ca_file;  ///< PEM; empty for the system's certificates.
+    std::size_t in_flight_max = 64;
+    std::size_t waiting_max = 1024;
+  };
+  using Answered = std::function<void(Result<HttpResponse>)>;
+
+  explicit HttpClient(Loop& loop) : HttpClient(loop, Options{}) {}
+  HttpClient(Loop& loop, Options options);
+  ~HttpClient();
+  HttpClient(const HttpClient&) = delete;
+  HttpClient& operator=(const HttpClient&) = delete;
+
+  void send(HttpRequest request, Answered done);
+
+ private:
+  class Worker;
+
+  Loop& loop_;
+  const std::size_t outstanding_max_;
+  std::size_t outstanding_ = 0;
+  std::uint64_t next_number_ = 0;
+  Lifetime lifetime_;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace muster

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "platform/http_client.h"
+#include "store/s3/answers.h"
+#include "store/s3/config.h"
+#include "store/s3/credentials.h"
+#include "store/s3/sigv4.h"
+#include "store/store.h"
+#include "store/url.h"
+
+namespace muster {
+
+/// What an S3 store has sent so far.
+struct S3Stats {
+  std::uint64_t requests = 0;  ///< Signed requests, retries included; not those for credentials.
+  std::uint64_t retries = 0;   ///< Of reads, after a failure or by Retry-After.
+  std::uint64_t clock_settings = 0;  ///< Times the store's Date corrected ours.
+};
+
+/// s3://bucket/prefix?endpoint=…&region=…&style=path|virtual&if-match=auto|quoted|unquoted&ca-file=…
+///
+/// Revisions are ETags. On many stores these are hashes of the body, so two writes of the same body
+/// have the same revision: callers put a nonce in each body. Whether a store honours conditions at
+/// all is for the probe to find out, which also settles how If-Match is quoted.
+///
+/// Reads that fail are retried with jittered backoff within their deadline, as long as the store's
+/// budget of retries lasts. Writes are never retried after they may have been performed; they are
+/// sent again only when the store refused them for the time or the session token they carried.
+///
+/// remove() at a revision is kUnsupported: there are S3 stores that ignore the condition and delete
+/// anyway. Removing what does not exist is a success, as S3 does not tell the difference.
+class S3Store final : public ObjectStore {
+ public:
+  /// kInvalid with one sentence when the address or the environment does not say enough.
+  [[nodiscard]] static Result<std::unique_ptr<S3Store>> open(
+      const Url& url, Loop& loop, const s3::Environment& environment = s3::process_environment(),
+      s3::CredentialEndpoints endpoints = {});
+  ~S3Store() override;
+
+  [[nodiscard]] Capabilities capabilities() const override { return {}; }
+  [[nodiscard]] std::string describe() const override;
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override;
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override;
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override;
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override;
+  /// From quoted to unquoted If-Match, once, and only with if-match=auto.
+  bool try_other_dialect() override;
+
+  void set_if_match_quoted(bool quoted) { if_match_quoted_ = quoted; }
+  [[nodiscard]] const S3Stats& stats() const { return stats_; }
+
+ private:
+  struct Call;
+  using CallPtr = std::shared_ptr<Call>;
+
+  S3Store(Loop& loop, s3::Config config);
+  [[nodiscard]] CallPtr make_call(s3::Question::Kind kind, const Key& key, Deadline by) const;
+  void begin(CallPtr call);
+  void send(CallPtr call, s3::Credentials credentials);
+  void answered(CallPtr call, const s3::Credentials& credentials, Result<HttpResponse> answer);
+  [[nodiscard]] bool mend(Call& call, s3::Refusal::Remedy remedy,
+                          const Result<HttpResponse>& answer, const s3::Credentials& credentials);
+  [[nodiscard]] bool retry(const CallPtr& call, const Error& error);
+  [[nodiscard]] Status check_key(const Key& key) const;
+  template <typename T>
+  void refuse(Callback<T> done, Error error);
+
+  Loop& loop_;
+  const s3::Config config_;
+  Random random_;
+  s3::Signer signer_;
+  HttpClient http_;
+  std::unique_ptr<s3::CredentialProvider> credentials_;
+  bool if_match_quoted_;
+  std::chrono::milliseconds clock_offset_{0};  ///< What the store's clock is ahead of ours.
+  double retry_budget_;
+  S3Stats stats_;
+  Lifetime lifetime_;
+};
+
+/// S3Store::open() for whoever needs no more than an ObjectStore.
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, Loop& loop);
+
+}  // namespace muster

@@ -88,9 +88,7 @@ class HttpClient::Worker {
       MUSTER_CHECK(curl_multi_perform(multi_, &running) == CURLM_OK);
       const bool finished_some = collect();
       if (finished_some && !waiting_.empty()) continue;
-      set_alarm();
-      curl_waitfd alarm{alarm_.get(), CURL_WAIT_POLLIN, 0};
-      MUSTER_CHECK(curl_multi_poll(multi_, &alarm, 1, 60'000, nullptr) == CURLM_OK);
+      wait();
     }
   }
 
@@ -162,28 +160,33 @@ class HttpClient::Worker {
     idle_.push_back(transfer.easy());
   }
 
-  /// libcurl waits on a clock that stands still during suspend; this timer's does not.
+  /// libcurl waits on a clock that stands still during suspend; this timer's does not. It is only
+  /// ever moved to an earlier time: waking once too often is cheaper than setting it per request.
   void set_alarm() {
+    if (transfers_.empty() || transfers_.begin()->first.first >= alarm_at_) return;
+    alarm_at_ = transfers_.begin()->first.first;
+    const Duration::rep ns = alarm_at_.time_since_epoch().count();
+    itimerspec spec{};
+    spec.it_value.tv_sec = ns / 1'000'000'000;
+    spec.it_value.tv_nsec = ns % 1'000'000'000;
+    MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
+  }
+
+  void wait() {
+    set_alarm();
+    curl_waitfd alarm{alarm_.get(), CURL_WAIT_POLLIN, 0};
+    MUSTER_CHECK(curl_multi_poll(multi_, &alarm, 1, 60'000, nullptr) == CURLM_OK);
+    if (alarm.revents == 0) return;
     std::uint64_t expirations = 0;
     if (::read(alarm_.get(), &expirations, sizeof expirations) < 0) MUSTER_CHECK(errno == EAGAIN);
-    const MonoTime next = transfers_.empty() ? MonoTime{} : transfers_.begin()->first.first;
-    if (next == alarm_at_ && expirations == 0) return;
-    alarm_at_ = next;
-    // All zero disarms it, which is right when nothing is under way.
-    itimerspec spec{};
-    if (next != MonoTime::max()) {
-      const Duration::rep ns = next.time_since_epoch().count();
-      spec.it_value.tv_sec = ns / 1'000'000'000;
-      spec.it_value.tv_nsec = ns % 1'000'000'000;
-    }
-    MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
+    alarm_at_ = MonoTime::max();
   }
 
   Loop& loop_;
   const Options options_;
   CURLM* multi_ = nullptr;
   UniqueFd alarm_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)};
-  MonoTime alarm_at_{};
+  MonoTime alarm_at_ = MonoTime::max();
   Transfers transfers_;
   std::deque<Transfer::Id> waiting_;
   std::vector<CURL*> idle_;

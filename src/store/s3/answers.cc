@@ -13,6 +13,9 @@ namespace {
 using Kind = Question::Kind;
 using Remedy = Refusal::Remedy;
 
+constexpr std::string_view kStaleCredentials[] = {"ExpiredToken", "TokenRefreshRequired",
+                                                  "InvalidAccessKeyId", "InvalidToken"};
+
 bool is_word(std::string_view text) {
   return text.size() <= 64 && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
@@ -52,15 +55,18 @@ std::string answered(const HttpResponse& response, const std::string& code) {
   return text;
 }
 
+/// What concerns credentials, by its code: AWS gives some of these with 400, others with 403.
+bool is_denial(int status, std::string_view code) {
+  return status == 401 || status == 403 || one_of(code, kStaleCredentials);
+}
+
 Refusal denied(const HttpResponse& response, const Question& q, const std::string& code) {
-  static constexpr std::string_view kStale[] = {"ExpiredToken", "TokenRefreshRequired",
-                                                "InvalidAccessKeyId", "InvalidToken"};
   const std::string end = " (" + answered(response, code) + " from " + q.endpoint + ")";
   if (code == "RequestTimeTooSkewed") {
     return {{Errc::kDenied, "the clocks of this machine and of the store differ too much" + end},
             Remedy::kSetClock};
   }
-  if (one_of(code, kStale)) {
+  if (one_of(code, kStaleCredentials)) {
     return {{Errc::kDenied,
              "the store does not accept the access key or its session token; check "
              "that they are current and meant for this endpoint" +
@@ -112,7 +118,7 @@ Refusal judge(const HttpResponse& response, const Question& q) {
   if (status == 301 || status == 307 || code == "AuthorizationHeaderMalformed") {
     return {{Errc::kInvalid, wrong_region(response, q) + end}};
   }
-  if (status == 401 || status == 403) return denied(response, q, code);
+  if (is_denial(status, code)) return denied(response, q, code);
   if (status == 404) return absent(response, q, code);
   if (status == 412 && q.write())
     return {{Errc::kConflict, "another writer came first at " + q.key}};

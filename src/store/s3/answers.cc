@@ -1,7 +1,6 @@
 #include "store/s3/answers.h"
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "store/s3/timestamps.h"
@@ -85,12 +84,11 @@ Refusal absent(const HttpResponse& response, const Question& q, const std::strin
     return {{Errc::kInvalid, "bucket " + q.bucket + " does not exist at " + q.endpoint +
                                  "; create it, or correct the store's address"}};
   }
-  if (q.kind == Kind::kGet || q.kind == Kind::kRemove) {
-    return {{Errc::kNotFound, q.key + " does not exist"}};
-  }
-  if (q.kind == Kind::kPut && q.when == Precondition::Kind::kAtRevision) {
+  // Without this word it may be some proxy's or web server's 404, which says nothing about a key.
+  if (code == "NoSuchKey" && q.kind == Kind::kPut) {
     return {{Errc::kConflict, q.key + " does not exist any more"}};
   }
+  if (code == "NoSuchKey") return {{Errc::kNotFound, q.key + " does not exist"}};
   return {{Errc::kInvalid, q.endpoint + " answers " + answered(response, code) +
                                "; check that it is an S3 endpoint"}};
 }

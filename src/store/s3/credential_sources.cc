@@ -165,7 +165,10 @@ struct InstanceMetadata : std::enable_shared_from_this<InstanceMetadata> {
     request.method = "PUT";
     request.headers = {{"x-aws-ec2-metadata-token-ttl-seconds", "21600"}};
     http.ask(std::move(request), [self = shared_from_this()](const Answer& answer) {
-      if (!answer) return self->done({Errc::kDenied, kNoneFound});
+      // Not there, or there and switched off: either way nothing is left to try.
+      if (!answer || answer->status == 403 || answer->status == 404) {
+        return self->done({Errc::kDenied, kNoneFound});
+      }
       if (const auto error = failed(kWho, answer)) return self->done(*error);
       self->token = answer->body;
       self->ask_role();

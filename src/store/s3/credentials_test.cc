@@ -323,6 +323,8 @@ TEST_F(SourceTest, InstanceMetadataIsAskedInItsSecondVersion) {
   EXPECT_TRUE(fetch().is(Errc::kUnavailable));
   replies_.erase("GET " + roles);
   EXPECT_TRUE(fetch().is(Errc::kDenied));
+  replies_["PUT /latest/api/token"].status = 403;
+  EXPECT_NE(fetch().error().message.find("AWS_ACCESS_KEY_ID"), std::string::npos);
   env_["AWS_EC2_METADATA_DISABLED"] = "true";
   const auto disabled = fetch();
   ASSERT_TRUE(disabled.is(Errc::kDenied));

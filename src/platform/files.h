@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "platform/unique_fd.h"
+
+/// The file-system calls a durable store is made of, each with a Result instead of errno. Names
+/// are relative to an open directory, so nobody can move the store away between two calls.
+/// Nothing here retries, except calls interrupted by a signal. Any thread.
+namespace muster::files {
+
+/// One sentence for a failed call: "cannot `doing`: the disk is full".
+[[nodiscard]] Error failure(int error_number, const std::string& doing);
+
+/// Makes the directory (mode 0700) if it is absent and its parent is there, and opens it.
+[[nodiscard]] Result<UniqueFd> open_or_make_directory(const std::string& path);
+/// As openat(2), always close-on-exec; new files have mode 0600.
+[[nodiscard]] Result<UniqueFd> open_at(int directory, const std::string& name, int flags);
+
+struct Content {
+  std::string bytes;
+  std::uint64_t size = 0;  ///< Of the whole file, also when only its beginning was read.
+  WallTime written;
+};
+/// The file's first `bytes_max` bytes. kNotFound when there is no such file.
+[[nodiscard]] Result<Content> read(int directory, const std::string& name, std::size_t bytes_max);
+/// Up to `bytes` bytes from `offset`; fewer only at the end of the file.
+[[nodiscard]] Result<std::string> read_at(int fd, std::uint64_t offset, std::size_t bytes);
+[[nodiscard]] Status write_at(int fd, std::uint64_t offset, std::string_view bytes);
+
+/// Until this answers, a power loss may undo what was written to `fd`, a file or a directory.
+[[nodiscard]] Status sync(int fd);
+/// As sync(), for everything on the file system that holds `fd`.
+[[nodiscard]] Status sync_all(int fd);
+
+[[nodiscard]] Status make_directory(int directory, const std::string& name);
+[[nodiscard]] Status rename(int directory, const std::string& from, const std::string& to);
+[[nodiscard]] Status unlink(int directory, const std::string& name);
+/// True when the directory was empty and is gone.
+[[nodiscard]] bool remove_if_empty(int directory, const std::string& name);
+/// True once the last name of an open file has been removed.
+[[nodiscard]] bool is_unlinked(int fd);
+
+struct Entry {
+  std::string name;
+  bool is_directory;
+};
+/// What the directory holds, in no order, without "." and "..". kNotFound when it is absent.
+[[nodiscard]] Result<std::vector<Entry>> entries(int directory, const std::string& name);
+
+/// "NFS", "CIFS", "FUSE" …: a file system that other hosts may change, or whose locks and syncs
+/// are another program's promise. Empty for one that is local.
+[[nodiscard]] std::string foreign_file_system(int fd);
+
+/// Changes with every start of the kernel, and with nothing else.
+[[nodiscard]] std::string boot_id();
+[[nodiscard]] int process_id();
+
+/// An exclusive lock between processes, and between two of these in one process. The kernel
+/// releases it when its holder dies, however that comes about. One thread.
+class FileLock {
+ public:
+  /// `file` must be writable: the holder writes its process id into it, for people.
+  explicit FileLock(UniqueFd file) : file_(std::move(file)) {}
+
+  /// False when another holds it. Never blocks on the other holder.
+  [[nodiscard]] Result<bool> try_lock();
+  void unlock();
+  /// The process that locked it last; 0 when that cannot be told.
+  [[nodiscard]] int holder() const;
+  [[nodiscard]] int fd() const { return file_.get(); }
+
+ private:
+  UniqueFd file_;
+};
+
+/// Lets a thread wait for another thread's wake() or for a write to one file by any process of
+/// this host. Writes that come together may be reported as one; none is lost. wake() is for any
+/// thread, the rest for the one that waits.
+class FileWaiter {
+ public:
+  FileWaiter();
+
+  /// From now on writes to the file end a wait. kUnavailable when the kernel has no more watches.
+  [[nodiscard]] Status watch(int fd);
+  void wake();
+  /// Until a wake-up or, unless it is Duration::max(), for `limit`. True when the file was written
+  /// since the last call.
+  [[nodiscard]] bool wait(Duration limit);
+
+ private:
+  UniqueFd wake_;
+  UniqueFd inotify_;
+};
+
+}  // namespace muster::files

@@ -1,0 +1,365 @@
+#include "store/file/directory.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/log.h"
+#include "platform/system_clock.h"
+#include "store/file/layout.h"
+
+namespace muster::file {
+namespace {
+
+constexpr const char* kLock = "lock";
+constexpr const char* kJournal = "journal";
+constexpr const char* kObjects = "objects";
+// Only the holder of the lock writes, so one name is enough for all.
+constexpr const char* kTemporary = "new";
+
+std::string file_of(const Key& key) {
+  return std::string(kObjects) + "/" + path_of(key);
+}
+
+std::string parent_of(const std::string& name) {
+  return name.substr(0, name.rfind('/'));
+}
+
+/// A failure that leaves the store as it was. Whatever the system could not find, the caller asked
+/// for none of it.
+Error in_store(const std::string& path, const Error& error) {
+  return {error.code == Errc::kNotFound ? Errc::kUnavailable : error.code,
+          "the store in " + path + " fails: " + error.message};
+}
+
+Duration age_of(WallTime written) {
+  return std::max<Duration>(Duration(0), system_wall_now() - written);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Directory>> Directory::open(const std::string& path, Options options) {
+  auto root = files::open_or_make_directory(path);
+  if (!root) return root.error();
+  auto lock = files::open_at(root->get(), kLock, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!lock) return in_store(path, lock.error());
+  auto journal = files::open_at(root->get(), kJournal, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!journal) return in_store(path, journal.error());
+  if (Status s = files::make_directory(root->get(), kObjects); !s) return in_store(path, s.error());
+  if (auto found = files::entries(root->get(), kObjects); !found) {
+    return in_store(path, found.error());
+  }
+  return std::unique_ptr<Directory>(
+      new Directory(path, options, std::move(*root), std::move(*lock), std::move(*journal)));
+}
+
+Directory::Directory(std::string path, Options options, UniqueFd root, UniqueFd lock,
+                     UniqueFd journal)
+    : path_(std::move(path)),
+      options_(options),
+      root_(std::move(root)),
+      lock_(std::move(lock)),
+      journal_(std::move(journal)),
+      foreign_(files::foreign_file_system(root_.get())),
+      random_(system_random()) {}
+
+Error Directory::about(const std::string& name, const Error& error) const {
+  return {error.code, "the file " + path_ + "/" + name + " " + error.message};
+}
+
+Result<Object> Directory::get(const Key& key, const std::optional<Revision>& unless) {
+  if (Status s = check_key(key); !s) return s.error();
+  const std::string name = file_of(key);
+  auto content = files::read(root_.get(), name, kObjectHeaderBytes + kBodyBytesMax);
+  if (content.is(Errc::kNotFound)) {
+    if (Status s = ensure_durable(name, {}); !s) return s.error();
+    return {Errc::kNotFound, key + " does not exist"};
+  }
+  if (!content) return in_store(path_, content.error());
+  const auto found = decode_object(content->bytes);
+  if (!found) return about(name, found.error());
+  if (Status s = ensure_durable(name, found->sequence); !s) return s.error();
+  if (unless == found->revision()) return {Errc::kUnchanged, key + " has not changed"};
+  content->bytes.erase(0, kObjectHeaderBytes);
+  return Object{std::move(content->bytes), found->revision(), age_of(content->written)};
+}
+
+Result<bool> Directory::try_lock() {
+  auto locked = lock_.try_lock();
+  if (!locked || !*locked) return locked;
+  Status ready = Done{};
+  if (files::is_unlinked(lock_.fd())) {
+    // Another process may have made the directory anew, with a lock that is not this one.
+    ready = {Errc::kUnavailable, "its directory was removed while in use; open it again"};
+  } else if (Status loaded = journal_.load();
+             !loaded || journal_.state().in_flight != InFlight::kNothing) {
+    ready = put_in_order();
+  }
+  if (ready) return true;
+  lock_.unlock();
+  return in_store(path_, ready.error());
+}
+
+// Reached with a journal of an earlier boot, or after a writer that stopped between begin() and
+// settle(). What it did is whole, but perhaps not durable, and new directories may hang on it.
+Status Directory::put_in_order() {
+  if (Status s = sweep(); !s) return s;
+  if (options_.sync) {
+    syncs_.fetch_add(1, std::memory_order_relaxed);
+    if (Status s = files::sync_all(root_.get()); !s) return s;
+  }
+  if (journal_.load()) {
+    journal_.settle();
+    return Done{};
+  }
+  const auto highest = highest_sequence();
+  if (!highest) return highest.error();
+  return journal_.restart(*highest, random_.next() | 1);
+}
+
+Result<std::uint64_t> Directory::highest_sequence() const {
+  std::vector<Key> keys;
+  if (Status s = collect(kObjects, {}, {}, keys); !s) return s.error();
+  std::uint64_t highest = 0;
+  for (const Key& key : keys) {
+    if (const auto found = header(file_of(key))) highest = std::max(highest, found->sequence);
+  }
+  return highest;
+}
+
+Status Directory::sweep() {
+  Status removed = files::unlink(root_.get(), kTemporary);
+  if (removed.is(Errc::kNotFound)) return Done{};
+  return removed;
+}
+
+Result<ObjectHeader> Directory::header(const std::string& name) const {
+  const auto content = files::read(root_.get(), name, kObjectHeaderBytes);
+  if (!content) return content.error();
+  auto found = decode_header(content->bytes, content->size);
+  if (!found) return about(name, found.error());
+  return found;
+}
+
+Status Directory::holds(const Key& key, const Precondition& when) const {
+  if (Status s = check_key(key); !s) return s;
+  if (when.kind == Precondition::Kind::kNone) return Done{};
+  const auto found = header(file_of(key));
+  if (when.kind == Precondition::Kind::kAbsent) {
+    if (found.is(Errc::kNotFound)) return Done{};
+    // An object that cannot be read is there all the same.
+    if (!found && found.code() != Errc::kCorrupt && found.code() != Errc::kUnsupported) {
+      return found.error();
+    }
+    return {Errc::kConflict, key + " exists already"};
+  }
+  if (!found && !found.is(Errc::kNotFound)) return found.error();
+  if (found && found->revision() == when.revision) return Done{};
+  return {Errc::kConflict, key + " is not at revision " + when.revision.value()};
+}
+
+Result<Revision> Directory::put(const Key& key, const std::string& body, const Precondition& when,
+                                const std::optional<Guard>& guard) {
+  if (body.size() > kBodyBytesMax) {
+    return {Errc::kInvalid, "the object for " + key + " is larger than " +
+                                std::to_string(kBodyBytesMax >> 20) + " MB"};
+  }
+  if (Status s = holds(key, when); !s) return s.error();
+  if (guard) {
+    if (Status s = holds(guard->key, guard->when); !s) return s.error();
+  }
+  if (journal_.state().in_flight != InFlight::kNothing) {
+    if (Status s = put_in_order(); !s) return s.error();
+  }
+  const ObjectHeader next{journal_.state().sequence + 1, random_.next(), body.size()};
+  const std::string name = file_of(key);
+  Status written = write_temporary(encode_object(next.sequence, next.nonce, body));
+  if (written) written = journal_.begin(key, InFlight::kPut);
+  if (written) written = move_into_place(name);
+  if (!written) {
+    // Whatever of this fails too is swept by the next writer, or overwritten.
+    [[maybe_unused]] const Status swept = sweep();
+    return in_store(path_, written.error());
+  }
+  if (Status s = sync_parent(name); !s) return {Errc::kAmbiguous, s.error().message};
+  journal_.settle();
+  return next.revision();
+}
+
+Status Directory::remove(const Key& key, const std::optional<Revision>& when) {
+  if (Status s = check_key(key); !s) return s;
+  const std::string name = file_of(key);
+  const auto found = header(name);
+  if (found.is(Errc::kNotFound)) return {Errc::kNotFound, key + " does not exist"};
+  if (when) {
+    if (Status s = holds(key, Precondition::at(*when)); !s) return s;
+  }
+  if (journal_.state().in_flight != InFlight::kNothing) {
+    if (Status s = put_in_order(); !s) return s;
+  }
+  if (Status s = journal_.begin(key, InFlight::kRemoval); !s) return in_store(path_, s.error());
+  if (Status s = files::unlink(root_.get(), name); !s) return in_store(path_, s.error());
+  if (Status s = sync_parent(name); !s) return {Errc::kAmbiguous, s.error().message};
+  journal_.settle();
+  remove_empty_parents(name);
+  return Done{};
+}
+
+Status Directory::write_temporary(std::string_view bytes) {
+  // Never truncates what is there: a file system without a journal may, after a power loss, show
+  // an object under its temporary name as well.
+  auto file = files::open_at(root_.get(), kTemporary, O_WRONLY | O_CREAT | O_EXCL);
+  if (!file) {
+    if (Status s = sweep(); !s) return s;
+    file = files::open_at(root_.get(), kTemporary, O_WRONLY | O_CREAT | O_EXCL);
+    if (!file) return file.error();
+  }
+  if (Status s = files::write_at(file->get(), 0, bytes); !s) return s;
+  return sync(file->get());
+}
+
+Status Directory::move_into_place(const std::string& name) {
+  Status moved = files::rename(root_.get(), kTemporary, name);
+  if (!moved.is(Errc::kNotFound)) return moved;
+  if (Status s = make_parents(name); !s) return s;
+  return files::rename(root_.get(), kTemporary, name);
+}
+
+Status Directory::make_parents(const std::string& name) {
+  for (auto slash = name.find('/'); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+    const std::string directory = name.substr(0, slash);
+    if (Status s = files::make_directory(root_.get(), directory); !s) return s;
+    if (Status s = sync_parent(directory); !s) return s;
+  }
+  return Done{};
+}
+
+void Directory::remove_empty_parents(std::string name) {
+  for (name = parent_of(name); name != kObjects; name = parent_of(name)) {
+    if (!files::remove_if_empty(root_.get(), name)) return;
+  }
+}
+
+Status Directory::sync(int fd) {
+  if (!options_.sync) return Done{};
+  syncs_.fetch_add(1, std::memory_order_relaxed);
+  return files::sync(fd);
+}
+
+Status Directory::sync_parent(const std::string& name) {
+  if (!options_.sync) return Done{};
+  if (name.find('/') == std::string::npos) return sync(root_.get());
+  const auto parent = files::open_at(root_.get(), parent_of(name), O_RDONLY | O_DIRECTORY);
+  if (!parent) return parent.error();
+  return sync(parent->get());
+}
+
+// `seen` is the sequence of the object just read, or nothing when there was none.
+Status Directory::ensure_durable(const std::string& name, std::optional<std::uint64_t> seen) {
+  if (!options_.sync) return Done{};
+  if (const auto state = journal_.read()) {
+    if (state->in_flight == InFlight::kNothing) return Done{};
+    const bool concerns_this =
+        seen ? *seen > state->settled() : state->in_flight == InFlight::kRemoval;
+    if (!concerns_this) return Done{};
+  }
+  Status synced = sync_parent(name);
+  // Without a parent there has been no such object, or its removal was made durable before.
+  if (synced.is(Errc::kNotFound)) return Done{};
+  return synced;
+}
+
+Status Directory::collect(const std::string& directory, const std::string& prefix,
+                          const std::string& from, std::vector<Key>& keys) const {
+  const auto begin = keys_begin_with(std::string_view(directory).substr(
+      std::min(directory.size(), std::string_view(kObjects).size() + 1)));
+  if (!begin) return Done{};
+  // Nothing in here can begin with the prefix, or everything comes before `from`.
+  if (!begin->starts_with(prefix) && !prefix.starts_with(*begin)) return Done{};
+  if (*begin < from && !from.starts_with(*begin)) return Done{};
+  const auto found = files::entries(root_.get(), directory);
+  if (found.is(Errc::kNotFound)) return Done{};
+  if (!found) return found.error();
+  for (const files::Entry& entry : *found) {
+    if (entry.is_directory) {
+      if (Status s = collect(directory + "/" + entry.name, prefix, from, keys); !s) return s;
+    } else if (const auto part = decode_name(entry.name)) {
+      Key key = *begin + *part;
+      if (key.starts_with(prefix) && key > from) keys.push_back(std::move(key));
+    }
+  }
+  return Done{};
+}
+
+Result<ListPage> Directory::list(const std::string& prefix, const std::string& from) {
+  std::vector<Key> keys;
+  const std::string inside = directory_of(prefix);
+  const std::string start = std::string(kObjects) + (inside.empty() ? "" : "/" + inside);
+  if (Status s = collect(start, prefix, from, keys); !s) return in_store(path_, s.error());
+  ListPage page;
+  page.cursor = settled_position().cursor();
+  const std::size_t count = std::min(keys.size(), options_.page_size);
+  std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count), keys.end());
+  if (count < keys.size()) page.next = keys[count - 1];
+  keys.resize(count);
+  for (Key& key : keys) {
+    const std::string name = file_of(key);
+    const auto content = files::read(root_.get(), name, kObjectHeaderBytes);
+    if (content.is(Errc::kNotFound)) continue;
+    if (!content && !content.is(Errc::kCorrupt)) return content.error();
+    const auto found = content ? decode_header(content->bytes, content->size)
+                               : Result<ObjectHeader>(content.error());
+    // An unreadable object is listed, so that somebody looks after it, at a revision that no
+    // object has.
+    page.objects.push_back({std::move(key), found ? found->revision() : Revision("unreadable"),
+                            content ? std::optional(age_of(content->written)) : std::nullopt});
+  }
+  return page;
+}
+
+Result<Changes> Directory::changes(const std::string& prefix, const Position& since) {
+  Changes out;
+  out.position = {journal_.state().generation, journal_.state().sequence};
+  const WatchEvent reset{WatchEvent::Kind::kReset, {}, {}, out.position.cursor()};
+  const auto records = journal_.after(since);
+  if (!records) return records.error();
+  if (!*records) {
+    out.events.push_back(reset);
+    return out;
+  }
+  std::unordered_map<Key, std::uint64_t> last;
+  for (const JournalRecord& record : **records) last[record.key] = record.sequence;
+  for (const JournalRecord& record : **records) {
+    if (last[record.key] != record.sequence || !record.key.starts_with(prefix)) continue;
+    WatchEvent event{WatchEvent::Kind::kPut, record.key, {}, {}};
+    event.cursor = Position{out.position.generation, record.sequence}.cursor();
+    if (auto object = get(record.key, {})) {
+      event.object = std::move(*object);
+    } else if (object.is(Errc::kNotFound)) {
+      event.kind = WatchEvent::Kind::kRemoved;
+    } else {
+      log_warn("a change cannot be read; watchers list again",
+               {{"key", record.key}, {"error", object.error().message}});
+      out.events.push_back(reset);
+      return out;
+    }
+    out.events.push_back(std::move(event));
+  }
+  return out;
+}
+
+Position Directory::settled_position() const {
+  const auto state = journal_.read();
+  if (!state) return {};
+  return {state->generation, state->settled()};
+}
+
+bool Directory::may_have_changed(const Position& since) const {
+  const auto state = journal_.read();
+  return !state || state->in_flight != InFlight::kNothing ||
+         state->generation != since.generation || state->sequence != since.sequence;
+}
+
+}  // namespace muster::file

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "platform/files.h"
+#include "store/file/format.h"
+#include "store/file/journal.h"
+#include "store/store.h"
+
+namespace muster::file {
+
+/// One step of a watch: what happened, in order, and where the watcher then stands.
+struct Changes {
+  std::vector<WatchEvent> events;
+  Position position;
+};
+
+/// The objects of one directory, by blocking calls. Writers of all processes take turns by its
+/// lock; an object is replaced by rename, so that a reader without the lock sees a whole object,
+/// old or new, even when a writer dies.
+///
+/// No reader sees what a power loss could still undo: when a write is visible but not known to be
+/// durable, the reader syncs it before it answers.
+///
+/// One thread; settled_position(), may_have_changed() and syncs() are for any.
+class Directory {
+ public:
+  struct Options {
+    bool sync = true;  ///< false: a power loss may take acknowledged writes.
+    std::size_t page_size = 1000;
+  };
+
+  /// Makes the directory if it is absent and its parent is there.
+  [[nodiscard]] static Result<std::unique_ptr<Directory>> open(const std::string& path,
+                                                               Options options);
+
+  [[nodiscard]] Result<Object> get(const Key& key, const std::optional<Revision>& unless);
+
+  /// False while another holds the lock; see holder(). With true, whatever a writer left half-done
+  /// has been put in order.
+  [[nodiscard]] Result<bool> try_lock();
+  void unlock() { lock_.unlock(); }
+  /// The process that has the lock; 0 when that cannot be told.
+  [[nodiscard]] int holder() const { return lock_.holder(); }
+
+  // These need the lock.
+  [[nodiscard]] Result<Revision> put(const Key& key, const std::string& body,
+                                     const Precondition& when, const std::optional<Guard>& guard);
+  [[nodiscard]] Status remove(const Key& key, const std::optional<Revision>& when);
+  [[nodiscard]] Result<ListPage> list(const std::string& prefix, const std::string& from);
+  /// What happened after `since` to keys that begin with `prefix`; a kReset when that is not known.
+  [[nodiscard]] Result<Changes> changes(const std::string& prefix, const Position& since);
+  /// Removes what a writer that was killed has left beside the objects.
+  [[nodiscard]] Status sweep();
+
+  /// Where a watch begins that must see every write not yet over. Reads one cached page.
+  [[nodiscard]] Position settled_position() const;
+  /// False when changes() would certainly find nothing.
+  [[nodiscard]] bool may_have_changed(const Position& since) const;
+  [[nodiscard]] int journal_fd() const { return journal_.fd(); }
+  /// "NFS" and the like, or empty: see files::foreign_file_system().
+  [[nodiscard]] const std::string& foreign() const { return foreign_; }
+  /// How often this store has waited for the disk.
+  [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
+
+ private:
+  Directory(std::string path, Options options, UniqueFd root, UniqueFd lock, UniqueFd journal);
+
+  [[nodiscard]] Error about(const std::string& name, const Error& error) const;
+  [[nodiscard]] Result<ObjectHeader> header(const std::string& name) const;
+  [[nodiscard]] Status holds(const Key& key, const Precondition& when) const;
+  [[nodiscard]] Status sync(int fd);
+  [[nodiscard]] Status sync_parent(const std::string& name);
+  [[nodiscard]] Status ensure_durable(const std::string& name, std::optional<std::uint64_t> seen);
+  [[nodiscard]] Status write_temporary(std::string_view bytes);
+  [[nodiscard]] Status move_into_place(const std::string& name);
+  [[nodiscard]] Status make_parents(const std::string& name);
+  void remove_empty_parents(std::string name);
+  [[nodiscard]] Status put_in_order();
+  [[nodiscard]] Result<std::uint64_t> highest_sequence() const;
+  [[nodiscard]] Status collect(const std::string& directory, const std::string& prefix,
+                               const std::string& from, std::vector<Key>& keys) const;
+
+  const std::string path_;
+  const Options options_;
+  const UniqueFd root_;
+  files::FileLock lock_;
+  Journal journal_;
+  const std::string foreign_;
+  Random random_;
+  std::atomic<std::uint64_t> syncs_{0};
+};
+
+}  // namespace muster::file

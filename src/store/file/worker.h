@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "platform/files.h"
+#include "store/file/directory.h"
+
+namespace muster::file {
+
+/// The thread that does a store's blocking calls. Jobs that need the directory's lock wait for it
+/// by asking again and again, without holding up those that do not.
+///
+/// Destroying it waits for the job being run, for as long as the disk takes, and drops the others.
+/// Every method is for any thread.
+class Worker {
+ public:
+  using JobId = std::uint64_t;
+  /// Told whether the lock it asked for could be had.
+  using Job = std::function<void(const Status& ready)>;
+  using Deliver = std::function<void(std::vector<WatchEvent>)>;
+
+  explicit Worker(Directory& directory);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// Nothing when too many jobs wait already; the job is then not taken.
+  [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) EXCLUDES(mutex_);
+  /// True when the job had not begun; it will not run then.
+  [[nodiscard]] bool withdraw(JobId id) EXCLUDES(mutex_);
+  /// The process whose lock the jobs wait for; 0 when they do not.
+  [[nodiscard]] int blocked_by() const EXCLUDES(mutex_);
+
+  /// Delivers what happens after `since`, on the worker's thread, batch by batch: the next one
+  /// only after delivered(), so that a slow watcher holds one batch and no more.
+  [[nodiscard]] std::uint64_t add_watcher(std::string prefix, Position since, Deliver deliver)
+      EXCLUDES(mutex_);
+  void delivered(std::uint64_t watcher) EXCLUDES(mutex_);
+  void remove_watcher(std::uint64_t watcher) EXCLUDES(mutex_);
+
+ private:
+  struct Queued {
+    JobId id;
+    Job job;
+  };
+  struct Watcher {
+    std::string prefix;
+    Position position;
+    Deliver deliver;
+    bool due = true;  ///< The journal was written since the last look at it.
+    bool delivering = false;
+  };
+
+  void run();
+  [[nodiscard]] bool stopping() EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<Queued> take(std::deque<Queued>& queue) EXCLUDES(mutex_);
+  void run_lock_free_jobs();
+  /// How long to wait before asking for the lock again; max when nothing waits for it.
+  [[nodiscard]] Duration run_locked_jobs();
+  [[nodiscard]] std::vector<std::uint64_t> due_watchers() EXCLUDES(mutex_);
+  void pump(std::uint64_t id) EXCLUDES(mutex_);
+  void mark_watchers_due() EXCLUDES(mutex_);
+
+  Directory& directory_;
+  files::FileWaiter waiter_;
+  Duration lock_wait_;
+  mutable Mutex mutex_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  JobId next_id_ GUARDED_BY(mutex_) = 1;
+  std::deque<Queued> lock_free_ GUARDED_BY(mutex_);
+  std::deque<Queued> locked_ GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Watcher> watchers_ GUARDED_BY(mutex_);
+  int blocked_by_ GUARDED_BY(mutex_) = 0;
+  std::thread thread_;
+};
+
+}  // namespace muster::file

@@ -1,0 +1,52 @@
+#include "store/open.h"
+
+#include <array>
+#include <utility>
+
+#include "store/file/file_store.h"
+#include "store/memory/memory_store.h"
+#include "store/url.h"
+
+namespace muster {
+namespace {
+
+using Opened = Result<std::unique_ptr<ObjectStore>>;
+
+Opened open_memory(const Url& url, Loop& loop, const StoreOptions&) {
+  if (!url.hosts.empty() || !url.path.empty() || !url.query.empty()) {
+    return {Errc::kInvalid, "a memory store has no name and no options: write memory:"};
+  }
+  return std::unique_ptr<ObjectStore>(std::make_unique<MemoryStore>(loop));
+}
+
+Opened open_file(const Url& url, Loop& loop, const StoreOptions&) {
+  auto store = open_file_store(url, loop);
+  if (!store) return store.error();
+  return std::unique_ptr<ObjectStore>(std::move(*store));
+}
+
+struct Scheme {
+  const char* name;
+  Opened (*open)(const Url&, Loop&, const StoreOptions&);
+};
+
+constexpr std::array kSchemes{
+    Scheme{"file", open_file},
+    Scheme{"memory", open_memory},
+};
+
+}  // namespace
+
+Opened open_store(const std::string& text, Loop& loop, const StoreOptions& options) {
+  const auto url = Url::parse(text);
+  if (!url) return url.error();
+  std::string known;
+  for (const Scheme& scheme : kSchemes) {
+    if (url->scheme == scheme.name) return scheme.open(*url, loop, options);
+    known += (known.empty() ? "" : ", ") + std::string(scheme.name);
+  }
+  return {Errc::kInvalid,
+          "there is no store of the scheme \"" + url->scheme + "\"; known are " + known};
+}
+
+}  // namespace muster

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// Files of PEM text; each may be empty.
+struct TlsFiles {
+  std::string ca;    ///< Who may vouch for the server; the system's own list when empty.
+  std::string cert;  ///< What this side shows, with `key`.
+  std::string key;
+};
+
+/// What an address does not say.
+struct StoreOptions {
+  TlsFiles tls;  ///< For stores that are reached over TLS.
+};
+
+/// Opens the store at an address such as file:///var/lib/app; its completions are posted to
+/// `loop`, which must outlive it. kInvalid with a sentence when the address is no good.
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url, Loop& loop,
+                                                              const StoreOptions& options);
+
+}  // namespace muster

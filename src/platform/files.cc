@@ -137,6 +137,10 @@ Status rename(int directory, const std::string& from, const std::string& to) {
   return done_or(::renameat(directory, from.c_str(), directory, to.c_str()), "write " + to);
 }
 
+bool exchange(int directory, const std::string& a, const std::string& b) {
+  return ::renameat2(directory, a.c_str(), directory, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
 Status unlink(int directory, const std::string& name) {
   return done_or(::unlinkat(directory, name.c_str(), 0), "remove " + name);
 }

@@ -41,6 +41,9 @@ struct Content {
 
 [[nodiscard]] Status make_directory(int directory, const std::string& name);
 [[nodiscard]] Status rename(int directory, const std::string& from, const std::string& to);
+/// Lets two files change their names, in one step. False when `b` is absent or the file system
+/// cannot do it; nothing has changed then.
+[[nodiscard]] bool exchange(int directory, const std::string& a, const std::string& b);
 [[nodiscard]] Status unlink(int directory, const std::string& name);
 /// True when the directory was empty and is gone.
 [[nodiscard]] bool remove_if_empty(int directory, const std::string& name);

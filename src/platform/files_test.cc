@@ -69,6 +69,15 @@ TEST_F(FilesTest, ALockExcludesEvenTheSameProcessAndNamesItsHolder) {
   EXPECT_TRUE(two.try_lock().value());
 }
 
+TEST_F(FilesTest, AnExchangeNeedsBothFiles) {
+  ASSERT_TRUE(write_at(create("a").get(), 0, "1").ok());
+  EXPECT_FALSE(exchange(root_.get(), "a", "b"));
+  ASSERT_TRUE(write_at(create("b").get(), 0, "2").ok());
+  ASSERT_TRUE(exchange(root_.get(), "a", "b"));
+  EXPECT_EQ(read(root_.get(), "a", 1)->bytes, "2");
+  EXPECT_EQ(read(root_.get(), "b", 1)->bytes, "1");
+}
+
 TEST_F(FilesTest, AnUnlinkedFileIsKnownAsSuch) {
   const UniqueFd file = create("f");
   EXPECT_FALSE(is_unlinked(file.get()));

@@ -95,8 +95,9 @@ bool Worker::stopping() {
   return stopping_;
 }
 
-std::optional<Worker::Queued> Worker::take(std::deque<Queued>& queue) {
+std::optional<Worker::Queued> Worker::take(bool needs_lock) {
   MutexLock lock(mutex_);
+  std::deque<Queued>& queue = needs_lock ? locked_ : lock_free_;
   if (stopping_ || queue.empty()) return {};
   Queued first = std::move(queue.front());
   queue.pop_front();
@@ -111,7 +112,7 @@ void Worker::run() {
 }
 
 void Worker::run_lock_free_jobs() {
-  while (auto next = take(lock_free_)) next->job(Done{});
+  while (auto next = take(false)) next->job(Done{});
 }
 
 Duration Worker::run_locked_jobs() {
@@ -122,7 +123,7 @@ Duration Worker::run_locked_jobs() {
   }
   const auto locked = directory_.try_lock();
   if (!locked) {
-    while (auto next = take(locked_)) next->job(locked.error());
+    while (auto next = take(true)) next->job(locked.error());
     return due.empty() ? Duration::max() : kRetry;
   }
   const int holder = *locked ? 0 : directory_.holder();
@@ -137,7 +138,7 @@ Duration Worker::run_locked_jobs() {
   lock_wait_ = kLockWaitMin;
   for (const std::uint64_t id : due) pump(id);
   for (int i = 0; i < kJobsPerLock; ++i) {
-    auto next = take(locked_);
+    auto next = take(true);
     if (!next) break;
     next->job(Done{});
   }

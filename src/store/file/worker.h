@@ -64,7 +64,7 @@ class Worker {
 
   void run();
   [[nodiscard]] bool stopping() EXCLUDES(mutex_);
-  [[nodiscard]] std::optional<Queued> take(std::deque<Queued>& queue) EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<Queued> take(bool needs_lock) EXCLUDES(mutex_);
   void run_lock_free_jobs();
   /// How long to wait before asking for the lock again; max when nothing waits for it.
   [[nodiscard]] Duration run_locked_jobs();

@@ -40,10 +40,11 @@ class Child {
   Child& operator=(Child&&) = delete;
   ~Child() { kill(); }
 
-  void kill() {
-    if (pid_ <= 0) return;
+  /// False when it had ended by itself before.
+  bool kill() {
+    if (pid_ <= 0) return false;
     ::kill(pid_, SIGKILL);
-    wait();
+    return WIFSIGNALED(wait());
   }
   int wait() {
     int status = 0;
@@ -162,14 +163,14 @@ void kill_at_random_moments(const std::string& options, int kills, std::uint64_t
   Ledger ledger;
   for (int i = 0; i < kills; ++i) {
     // Another process's progress is the clock here, so the victim may be anywhere.
-    for (std::uint64_t wait = random.below(6); wait > 0; --wait) {
+    for (std::uint64_t wait = random.below(20); wait > 0; --wait) {
       ASSERT_TRUE(ledger.read_one(pipe.read.get()));
     }
     auto& victim = children[random.below(children.size())];
-    victim->kill();
+    EXPECT_TRUE(victim->kill()) << "a call failed before the kill";
     victim = start();
   }
-  for (auto& child : children) child->kill();
+  for (auto& child : children) EXPECT_TRUE(child->kill()) << "a call failed before the kill";
   pipe.write.reset();
   while (ledger.read_one(pipe.read.get())) {
   }

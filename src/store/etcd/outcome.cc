@@ -1,0 +1,100 @@
+#include "store/etcd/outcome.h"
+
+#include <grpc/status.h>
+
+#include <array>
+#include <string_view>
+
+namespace muster::etcd {
+namespace {
+
+/// Answers that etcd gives before it touches anything, told apart by their text because several
+/// share one status code with answers that come after the fact.
+struct Known {
+  std::string_view text;
+  Reaction reaction;
+  Errc code;
+  std::string_view advice;
+};
+
+constexpr std::array kUntouched = {
+    // Refused on arrival, before the request reaches Raft; another member may well serve it.
+    Known{"etcdserver: no leader", Reaction::kTryAgain, Errc::kUnavailable,
+          "this member sees no leader"},
+    Known{"etcdserver: not capable", Reaction::kTryAgain, Errc::kUnavailable,
+          "this member is still starting"},
+    Known{"etcdserver: rpc not supported for learner", Reaction::kTryAgain, Errc::kUnavailable,
+          "this member is a learner"},
+    Known{"etcdserver: too many requests", Reaction::kFail, Errc::kThrottled, "etcd is overloaded"},
+    Known{"etcdserver: invalid auth token", Reaction::kReauthenticate, Errc::kDenied,
+          "etcd does not take the token it gave"},
+    // Found when the request is applied, still before it changes anything.
+    Known{"etcdserver: revision of auth store is old", Reaction::kReauthenticate, Errc::kDenied,
+          "users or roles have changed"},
+    Known{"etcdserver: permission denied", Reaction::kFail, Errc::kDenied,
+          "the user may not touch keys under this prefix"},
+    Known{"etcdserver: user name is empty", Reaction::kFail, Errc::kDenied,
+          "etcd wants a user and a password"},
+    Known{"etcdserver: user name not found", Reaction::kFail, Errc::kDenied,
+          "etcd knows no such user"},
+    Known{"etcdserver: authentication failed, invalid user ID or password", Reaction::kFail,
+          Errc::kDenied, "user or password is wrong"},
+    Known{"etcdserver: request is too large", Reaction::kFail, Errc::kInvalid,
+          "the request is over etcd's limit (--max-request-bytes, 1.5 MiB unless set)"},
+    Known{"etcdserver: corrupt cluster", Reaction::kFail, Errc::kCorrupt,
+          "etcd has raised its CORRUPT alarm"},
+    Known{"etcdserver: mvcc: required revision has been compacted", Reaction::kFail,
+          Errc::kUnavailable, "the list took longer than etcd keeps history: list from the start"},
+    Known{"etcdserver: mvcc: required revision is a future revision", Reaction::kFail,
+          Errc::kCorrupt, "etcd has gone back in time"},
+};
+
+std::string sentence(std::string_view advice, const std::string& message) {
+  return std::string(advice) + " (" + message + ")";
+}
+
+Outcome maybe_performed(Stage stage, const std::string& message) {
+  if (stage == Stage::kWriteSent) {
+    return {Reaction::kFail,
+            {Errc::kAmbiguous, sentence("the write may have landed in etcd", message)}};
+  }
+  return {Reaction::kTryAgain, {Errc::kUnavailable, sentence("etcd does not answer", message)}};
+}
+
+}  // namespace
+
+Outcome judge(int code, const std::string& message, Stage stage) {
+  if (stage == Stage::kUnsent) {
+    return {Reaction::kTryAgain, {Errc::kUnavailable, sentence("etcd cannot be reached", message)}};
+  }
+  for (const Known& known : kUntouched) {
+    if (message == known.text) {
+      return {known.reaction, {known.code, sentence(known.advice, message)}};
+    }
+  }
+  if (message == "etcdserver: mvcc: database space exceeded") {
+    // The member that crosses the quota applies the write first and raises the alarm after it, so
+    // this answer does not say that nothing was written.
+    return {Reaction::kFail,
+            {stage == Stage::kWriteSent ? Errc::kAmbiguous : Errc::kUnavailable,
+             sentence("etcd is full and has raised its NOSPACE alarm: compact, defragment, disarm",
+                      message)}};
+  }
+  switch (code) {
+    case GRPC_STATUS_PERMISSION_DENIED:
+    case GRPC_STATUS_UNAUTHENTICATED:
+      return {Reaction::kFail, {Errc::kDenied, sentence("etcd refused the caller", message)}};
+    case GRPC_STATUS_INVALID_ARGUMENT:
+    case GRPC_STATUS_OUT_OF_RANGE:
+      return {Reaction::kFail, {Errc::kInvalid, sentence("etcd refused the request", message)}};
+    case GRPC_STATUS_UNIMPLEMENTED:
+      return {Reaction::kFail,
+              {Errc::kUnsupported, sentence("the server does not speak etcd's v3 API", message)}};
+    default:
+      // Deadline, cancellation, a lost connection, "request timed out", "leader changed", "server
+      // stopped", a dropped proposal: each of these can come after Raft has taken the write.
+      return maybe_performed(stage, message);
+  }
+}
+
+}  // namespace muster::etcd

@@ -220,12 +220,11 @@ void EtcdCluster::restart(int index) {
   await_leader();
 }
 
-void EtcdCluster::restart_empty() {
+void EtcdCluster::restart_empty(const std::string& token) {
   if (size() != 1) fail("restart_empty() is for one member");
   kill(0);
   fs::remove_all(dir_ / "m0");
-  // Another token gives another cluster id, as a cluster set up anew has.
-  options_.extra_args.push_back("--initial-cluster-token=anew");
+  options_.extra_args.push_back("--initial-cluster-token=" + token);
   start(0);
   await_leader();
 }

@@ -45,9 +45,10 @@ class EtcdCluster {
   void stop(int member);     ///< SIGSTOP: connections stay open and nothing answers.
   void cont(int member);     ///< SIGCONT.
   void restart(int member);  ///< Kills it if it runs, starts it on its data, waits until it serves.
-  /// As restart(), with the member's data gone: another cluster at the same address. One member
-  /// only.
-  void restart_empty();
+  /// As restart(), with the member's data gone; one member only. The cluster's id follows from its
+  /// addresses and this token: another token makes another cluster, "etcd-cluster", which is
+  /// etcd's default, the same one with an earlier history.
+  void restart_empty(const std::string& token);
 
   /// The member that runs, is not stopped and leads by its own account; waits up to 20 s for one.
   [[nodiscard]] int leader() const;

@@ -64,6 +64,8 @@ TEST(EtcdOutcomeTest, AWriteRefusedOnArrivalMayGoToAnotherMember) {
 
 TEST(EtcdOutcomeTest, ATokenThatIsNotTakenIsRenewed) {
   for (const auto stage : {Stage::kReadSent, Stage::kWriteSent}) {
+    EXPECT_EQ(judge(GRPC_STATUS_INVALID_ARGUMENT, "etcdserver: user name is empty", stage).reaction,
+              Reaction::kReauthenticate);
     EXPECT_EQ(judge(GRPC_STATUS_UNAUTHENTICATED, "etcdserver: invalid auth token", stage).reaction,
               Reaction::kReauthenticate);
     EXPECT_EQ(
@@ -81,7 +83,6 @@ TEST(EtcdOutcomeTest, RefusalsAreToldApart) {
     return outcome.error.code;
   };
   EXPECT_EQ(code_of(GRPC_STATUS_PERMISSION_DENIED, "etcdserver: permission denied"), Errc::kDenied);
-  EXPECT_EQ(code_of(GRPC_STATUS_INVALID_ARGUMENT, "etcdserver: user name is empty"), Errc::kDenied);
   EXPECT_EQ(code_of(GRPC_STATUS_INVALID_ARGUMENT,
                     "etcdserver: authentication failed, invalid user ID or password"),
             Errc::kDenied);

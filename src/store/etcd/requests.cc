@@ -170,6 +170,14 @@ ListPage Requests::listed(const std::string& from, const TxnResponse& response) 
   return page;
 }
 
+TxnRequest Requests::revision() const {
+  TxnRequest txn;
+  auto* range = txn.add_success()->mutable_request_range();
+  range->set_key(begin_of(prefix_));
+  range->set_keys_only(true);
+  return txn;
+}
+
 etcdserverpb::WatchRequest Requests::watch(const std::string& prefix,
                                            std::int64_t start_revision) const {
   etcdserverpb::WatchRequest request;

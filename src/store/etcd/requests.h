@@ -41,6 +41,10 @@ class Requests {
   [[nodiscard]] ListPage listed(const std::string& from,
                                 const etcdserverpb::TxnResponse& response) const;
 
+  /// A read for the sake of its header. It names a key because etcd answers a transaction that
+  /// reads nothing from whatever the member knows, however old.
+  [[nodiscard]] etcdserverpb::TxnRequest revision() const;
+
   [[nodiscard]] etcdserverpb::WatchRequest watch(const std::string& prefix,
                                                  std::int64_t start_revision) const;
   /// The events of a complete answer, in order, each with the cursor that resumes after it.

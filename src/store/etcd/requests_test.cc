@@ -92,6 +92,25 @@ TEST(EtcdRequestsTest, AnEmptyPrefixIsTheWholeStore) {
   EXPECT_EQ(txn->success(0).request_range().range_end(), std::string(1, '\0'));
 }
 
+// P18: etcd takes a transaction for linearizable only if it holds a read that is.
+TEST(EtcdRequestsTest, EveryReadIsLinearizable) {
+  const Requests requests("app");
+  const auto linearizable = [](const etcdserverpb::TxnRequest& txn) {
+    int reads = 0;
+    for (const auto* ops : {&txn.success(), &txn.failure()}) {
+      for (const auto& op : *ops) {
+        if (op.request_range().serializable()) return false;
+        ++reads;
+      }
+    }
+    return reads > 0;
+  };
+  EXPECT_TRUE(linearizable(requests.get("k", {})));
+  EXPECT_TRUE(linearizable(requests.get("k", Revision("3"))));
+  EXPECT_TRUE(linearizable(*requests.list("", "", 10)));
+  EXPECT_TRUE(linearizable(requests.revision()));
+}
+
 // P16: stopping between two changes of one transaction loses neither.
 TEST(EtcdRequestsTest, TheCursorPassesARevisionOnlyWithItsLastEvent) {
   google::protobuf::RepeatedPtrField<mvccpb::Event> raw;

@@ -1,0 +1,260 @@
+#include "store/etcd/etcd_store.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "store/etcd/client.h"
+#include "store/etcd/identity.h"
+#include "store/etcd/requests.h"
+#include "store/etcd/watch_stream.h"
+
+namespace muster {
+namespace {
+
+using etcd::Access;
+using etcd::WatchStream;
+using etcdserverpb::TxnRequest;
+using etcdserverpb::TxnResponse;
+
+constexpr Duration kFindRevisionTimeout = 5s;
+/// What etcd adds to a request before it measures it: an id, the user's name, lengths.
+constexpr std::size_t kEnvelopeBytes = 256;
+
+class EtcdWatch final : public Watch {
+ public:
+  explicit EtcdWatch(std::shared_ptr<WatchStream> stream) : stream_(std::move(stream)) {}
+  ~EtcdWatch() override { stream_->close(); }
+
+ private:
+  std::shared_ptr<WatchStream> stream_;
+};
+
+class EtcdStore final : public ObjectStore {
+ public:
+  EtcdStore(const Url& url, const EtcdOptions& options, etcd::ClientOptions client, Loop& loop)
+      : options_(options),
+        address_(url.redacted()),
+        loop_(loop),
+        requests_(url.path),
+        identity_(address_),
+        client_(std::move(client), loop) {}
+  ~EtcdStore() override {
+    for (const auto& watch : watches_) {
+      if (const auto stream = watch.lock()) stream->close();
+    }
+  }
+
+  Capabilities capabilities() const override {
+    return {
+        .watch = true, .guarded_put = true, .conditional_remove = true, .multi_key_order = true};
+  }
+  std::string describe() const override { return address_; }
+
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    if (key.empty()) return refuse(std::move(done), no_key());
+    const TxnRequest txn = requests_.get(key, unless);
+    send<Object>(txn, Access::kRead, by, std::move(done), [this, key](TxnResponse response) {
+      return requests_.got(key, std::move(response));
+    });
+  }
+
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override {
+    write(std::move(key), std::move(body), when, std::nullopt, by, std::move(done));
+  }
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override {
+    write(std::move(key), std::move(body), when, std::move(guard), by, std::move(done));
+  }
+
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
+    if (key.empty()) return refuse(std::move(done), no_key());
+    const TxnRequest txn = requests_.remove(key, when);
+    send<Done>(txn, Access::kWrite, by, std::move(done), [this, key](const TxnResponse& response) {
+      return requests_.removed(key, response);
+    });
+  }
+
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    const auto txn = requests_.list(prefix, from, static_cast<std::int64_t>(options_.page_size));
+    if (!txn) return refuse(std::move(done), txn.error());
+    send<ListPage>(*txn, Access::kRead, by, std::move(done),
+                   [this, from](const TxnResponse& response) -> Result<ListPage> {
+                     return requests_.listed(from, response);
+                   });
+  }
+
+  std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
+                               std::function<void(const WatchEvent&)> on_event) override {
+    WatchStream::Setup setup{std::move(prefix), 0, false, std::move(on_event)};
+    if (!cursor.empty()) {
+      const auto revision = etcd::to_number(cursor);
+      setup.after = revision.value_or(0);
+      setup.lost = !revision;
+    }
+    auto stream = std::make_shared<WatchStream>(
+        client_, requests_, loop_,
+        [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+          find_revision(at_least, hold, std::move(done));
+        },
+        std::move(setup));
+    std::erase_if(watches_, [](const auto& old) { return old.expired(); });
+    watches_.push_back(stream);
+    stream->open();
+    return std::make_unique<EtcdWatch>(std::move(stream));
+  }
+
+ private:
+  static Error no_key() { return {Errc::kInvalid, "an object needs a key that is not empty"}; }
+
+  template <typename T>
+  void refuse(Callback<T> done, Error error) {
+    loop_.post(lifetime_.wrap([done = std::move(done), error = std::move(error)] { done(error); }));
+  }
+
+  void write(Key key, std::string body, const Precondition& when, std::optional<Guard> guard,
+             Deadline by, Callback<Revision> done) {
+    if (key.empty()) return refuse(std::move(done), no_key());
+    const auto txn = requests_.put(key, std::move(body), when, guard);
+    if (!txn) return refuse(std::move(done), txn.error());
+    send<Revision>(
+        *txn, Access::kWrite, by, std::move(done),
+        [this, key](const TxnResponse& response) { return requests_.was_put(key, response); });
+  }
+
+  template <typename T, typename Read>
+  void send(const TxnRequest& txn, Access access, Deadline by, Callback<T> done, Read read) {
+    if (const Status status = identity_.status(); !status) {
+      return refuse(std::move(done), status.error());
+    }
+    if (txn.ByteSizeLong() + kEnvelopeBytes > options_.request_bytes_max) {
+      return refuse(std::move(done),
+                    {Errc::kInvalid, "the object is over etcd's limit of " +
+                                         std::to_string(options_.request_bytes_max) +
+                                         " bytes for a request"});
+    }
+    client_.unary<TxnResponse>("/etcdserverpb.KV/Txn", txn, access, by,
+                               [this, floor = identity_.floor(), done = std::move(done),
+                                read = std::move(read)](Result<TxnResponse> response) {
+                                 if (!response) return done(response.error());
+                                 if (const Status status = observe(response->header(), floor);
+                                     !status) {
+                                   return done(status.error());
+                                 }
+                                 done(read(std::move(*response)));
+                               });
+  }
+
+  void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+    if (const Status status = identity_.status(); !status) {
+      return refuse(std::move(done), status.error());
+    }
+    if (hold) client_.hold();
+    client_.unary_ahead<TxnResponse>(
+        "/etcdserverpb.KV/Txn", requests_.revision(), loop_.now() + kFindRevisionTimeout,
+        [this, hold, floor = std::max(identity_.floor(), at_least),
+         done = std::move(done)](Result<TxnResponse> response) {
+          if (hold) client_.release();
+          if (!response) return done(response.error());
+          if (const Status status = observe(response->header(), floor); !status) {
+            return done(status.error());
+          }
+          done(response->header().revision());
+        });
+  }
+
+  Status observe(const etcdserverpb::ResponseHeader& header, std::int64_t floor) {
+    return identity_.observe(header.cluster_id(), header.revision(), floor);
+  }
+
+  EtcdOptions options_;
+  std::string address_;
+  Loop& loop_;
+  etcd::Requests requests_;
+  etcd::Identity identity_;
+  std::vector<std::weak_ptr<WatchStream>> watches_;
+  Lifetime lifetime_;
+  etcd::Client client_;
+};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in || text.str().empty()) {
+    return {Errc::kInvalid, "cannot read " + path + ", which the TLS options name"};
+  }
+  return text.str();
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const EtcdOptions& options) {
+  if (options.cert_file.empty() != options.key_file.empty()) {
+    return {Errc::kInvalid, "a TLS certificate and its key are given together or not at all"};
+  }
+  if (options.ca_file.empty() && options.cert_file.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions ssl;
+  const std::pair<const std::string&, std::string&> files[] = {
+      {options.ca_file, ssl.pem_root_certs},
+      {options.cert_file, ssl.pem_cert_chain},
+      {options.key_file, ssl.pem_private_key},
+  };
+  for (const auto& [path, content] : files) {
+    if (path.empty()) continue;
+    auto text = read_file(path);
+    if (!text) return text.error();
+    content = std::move(*text);
+  }
+  return grpc::SslCredentials(ssl);
+}
+
+/// host, host:port, [v6] or [v6]:port, with etcd's port where none is named.
+Result<std::string> with_port(const std::string& host) {
+  const auto colon = host.rfind(':');
+  const auto bracket = host.rfind(']');
+  const bool has_port =
+      colon != std::string::npos && (bracket == std::string::npos || colon > bracket);
+  if (!has_port) return host + ":2379";
+  const auto port = parse_unsigned(std::string_view(host).substr(colon + 1));
+  if (colon == 0 || !port || *port == 0 || *port > 65535) {
+    return {Errc::kInvalid, host + " is not host:port"};
+  }
+  return host;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
+                                                     Loop& loop) {
+  if (url.scheme != "etcd") return {Errc::kInvalid, url.redacted() + " is not an etcd:// address"};
+  if (url.hosts.empty()) {
+    return {Errc::kInvalid, "an etcd address names its members: etcd://host:2379/prefix"};
+  }
+  if (!url.query.empty()) {
+    return {Errc::kInvalid, "an etcd address has no option " + url.query.begin()->first};
+  }
+  if (url.user.empty() && !url.password.empty()) {
+    return {Errc::kInvalid, "the etcd address has a password and no user"};
+  }
+  etcd::ClientOptions client;
+  for (const std::string& host : url.hosts) {
+    auto endpoint = with_port(host);
+    if (!endpoint) return endpoint.error();
+    client.endpoints.push_back(std::move(*endpoint));
+  }
+  auto secured = credentials(options);
+  if (!secured) return secured.error();
+  client.credentials = std::move(*secured);
+  client.user = url.user;
+  client.password = url.password;
+  client.attempt_timeout = options.attempt_timeout;
+  return std::unique_ptr<ObjectStore>(
+      std::make_unique<EtcdStore>(url, options, std::move(client), loop));
+}
+
+}  // namespace muster

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "store/store.h"
+#include "store/url.h"
+
+namespace muster {
+
+struct EtcdOptions {
+  /// PEM files. Any of them switches TLS on: `ca_file` names whom to trust (the system's
+  /// authorities when empty), the other two, given together, say who we are.
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+  /// A read, and the way to a member for a write, goes to another member after this long.
+  Duration attempt_timeout = 1s;
+  /// etcd's own limit (--max-request-bytes); a larger request is refused before it is sent.
+  std::size_t request_bytes_max = 1536 * 1024;
+  /// Objects in one page of a list.
+  std::size_t page_size = 1000;
+};
+
+/// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction.
+///
+/// Reads are linearizable. Watch, guarded put, conditional remove and one order of all writes are
+/// there; ages are not, as etcd keeps no times. When another or an older cluster answers at the
+/// address, every call is kCorrupt until the store is opened anew.
+///
+/// Opens without a connection: a cluster that is down shows in the first call. kInvalid when the
+/// address or a file is unfit.
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url,
+                                                                   const EtcdOptions& options,
+                                                                   Loop& loop);
+
+}  // namespace muster

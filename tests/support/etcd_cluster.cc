@@ -202,10 +202,16 @@ void EtcdCluster::kill(int index) {
   ::kill(member.pid, SIGKILL);
   reap(member.pid);
   member.pid = -1;
+  member.stopped = false;
 }
 
 void EtcdCluster::stop(int index) {
   ::kill(at(index).pid, SIGSTOP);
+  // The signal is only under way when kill() returns; the wait ends when the last thread stands.
+  int status = 0;
+  while (::waitpid(at(index).pid, &status, WUNTRACED) < 0 && errno == EINTR) {
+  }
+  if (!WIFSTOPPED(status)) fail("a member ended instead of stopping");
   at(index).stopped = true;
 }
 

@@ -42,7 +42,7 @@ class EtcdCluster {
   [[nodiscard]] std::string url(const std::string& prefix) const;
 
   void kill(int member);     ///< SIGKILL, and reaped on return.
-  void stop(int member);     ///< SIGSTOP: connections stay open and nothing answers.
+  void stop(int member);     ///< SIGSTOP, in force on return: connections stay, nothing answers.
   void cont(int member);     ///< SIGCONT.
   void restart(int member);  ///< Kills it if it runs, starts it on its data, waits until it serves.
   /// As restart(), with the member's data gone; one member only. The cluster's id follows from its

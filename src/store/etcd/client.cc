@@ -56,13 +56,12 @@ struct Client::Attempt {
 };
 
 struct Client::Call {
-  Call(Loop& loop, std::string m, grpc::ByteBuffer r, Access a, Deadline d, bool goes_ahead,
+  Call(Loop& loop, std::string m, grpc::ByteBuffer r, Access a, Deadline d,
        Callback<grpc::ByteBuffer> callback)
       : method(std::move(m)),
         request(std::move(r)),
         access(a),
         by(d),
-        ahead(goes_ahead),
         done(std::move(callback)),
         deadline(loop),
         pause(loop) {}
@@ -71,7 +70,6 @@ struct Client::Call {
   grpc::ByteBuffer request;
   Access access;
   Deadline by;
-  bool ahead;
   Callback<grpc::ByteBuffer> done;
   Timer deadline;
   Timer pause;  ///< Bounds the attempt, or waits for the next one.
@@ -105,9 +103,9 @@ Client::~Client() {
 }
 
 void Client::start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
-                   bool ahead, Callback<grpc::ByteBuffer> done) {
+                   Callback<grpc::ByteBuffer> done) {
   auto call = std::make_shared<Call>(loop_, std::move(method), std::move(request), access, by,
-                                     ahead, std::move(done));
+                                     std::move(done));
   calls_.insert(call);
   call->deadline.arm(by, [this, weak = std::weak_ptr(call)] {
     if (const Shared locked = weak.lock()) expire(locked);
@@ -116,7 +114,7 @@ void Client::start(std::string method, grpc::ByteBuffer request, Access access, 
 }
 
 void Client::begin(const Shared& call) {
-  if (!call->ahead && holds_ > 0) return waiting_.push_back(call);
+  if (call->access != Access::kReadAhead && holds_ > 0) return waiting_.push_back(call);
   // Logging in needs no token; everything else does where a user is named.
   const bool logs_in = call->method == "/etcdserverpb.Auth/Authenticate";
   if (!options_.user.empty() && !token_ && !logs_in) {
@@ -279,8 +277,9 @@ void Client::authenticate() {
   etcdserverpb::AuthenticateRequest request;
   request.set_name(options_.user);
   request.set_password(options_.password);
-  unary_ahead<etcdserverpb::AuthenticateResponse>(
-      "/etcdserverpb.Auth/Authenticate", request, loop_.now() + kAuthenticateTimeout,
+  unary<etcdserverpb::AuthenticateResponse>(
+      "/etcdserverpb.Auth/Authenticate", request, Access::kReadAhead,
+      loop_.now() + kAuthenticateTimeout,
       [this](Result<etcdserverpb::AuthenticateResponse> response) {
         authenticating_ = false;
         if (response) {

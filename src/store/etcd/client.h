@@ -19,8 +19,11 @@
 
 namespace muster::etcd {
 
-/// Whether asking twice can do harm.
-enum class Access { kRead, kWrite };
+enum class Access {
+  kRead,       ///< Asking twice does no harm.
+  kReadAhead,  ///< The same, and it goes out while others are held back.
+  kWrite,      ///< Asking twice may act twice.
+};
 
 struct ClientOptions {
   std::vector<std::string> endpoints;  ///< host:port
@@ -51,15 +54,8 @@ class Client {
   template <typename Response, typename Request>
   void unary(std::string method, const Request& request, Access access, Deadline by,
              Callback<Response> done) {
-    start(std::move(method), to_bytes(request), access, by, false,
+    start(std::move(method), to_bytes(request), access, by,
           parsed<Response>(access, std::move(done)));
-  }
-  /// As unary(), for a read that goes out while others are held back.
-  template <typename Response, typename Request>
-  void unary_ahead(std::string method, const Request& request, Deadline by,
-                   Callback<Response> done) {
-    start(std::move(method), to_bytes(request), Access::kRead, by, true,
-          parsed<Response>(Access::kRead, std::move(done)));
   }
 
   /// Requests begun between these two wait, each at most until its deadline.
@@ -102,7 +98,7 @@ class Client {
     };
   }
 
-  void start(std::string method, grpc::ByteBuffer request, Access access, Deadline by, bool ahead,
+  void start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
              Callback<grpc::ByteBuffer> done);
   void begin(const Shared& call);
   void attempt(const Shared& call);

@@ -137,16 +137,11 @@ class EtcdStore final : public ObjectStore {
                                          std::to_string(options_.request_bytes_max) +
                                          " bytes for a request"});
     }
-    client_.unary<TxnResponse>("/etcdserverpb.KV/Txn", txn, access, by,
-                               [this, floor = identity_.floor(), done = std::move(done),
-                                read = std::move(read)](Result<TxnResponse> response) {
-                                 if (!response) return done(response.error());
-                                 if (const Status status = observe(response->header(), floor);
-                                     !status) {
-                                   return done(status.error());
-                                 }
-                                 done(read(std::move(*response)));
-                               });
+    ask(txn, access, identity_.floor(), by,
+        [done = std::move(done), read = std::move(read)](Result<TxnResponse> response) {
+          if (!response) return done(response.error());
+          done(read(std::move(*response)));
+        });
   }
 
   void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
@@ -154,21 +149,35 @@ class EtcdStore final : public ObjectStore {
       return refuse(std::move(done), status.error());
     }
     if (hold) client_.hold();
-    client_.unary_ahead<TxnResponse>(
-        "/etcdserverpb.KV/Txn", requests_.revision(), loop_.now() + kFindRevisionTimeout,
-        [this, hold, floor = std::max(identity_.floor(), at_least),
-         done = std::move(done)](Result<TxnResponse> response) {
+    ask(requests_.revision(), Access::kReadAhead, std::max(identity_.floor(), at_least),
+        loop_.now() + kFindRevisionTimeout,
+        [this, hold, done = std::move(done)](Result<TxnResponse> response) {
           if (hold) client_.release();
           if (!response) return done(response.error());
-          if (const Status status = observe(response->header(), floor); !status) {
-            return done(status.error());
-          }
           done(response->header().revision());
         });
   }
 
-  Status observe(const etcdserverpb::ResponseHeader& header, std::int64_t floor) {
-    return identity_.observe(header.cluster_id(), header.revision(), floor);
+  /// Sends a transaction and looks at who answered, and from when: not before `floor`.
+  void ask(const TxnRequest& txn, Access access, std::int64_t floor, Deadline by,
+           Callback<TxnResponse> done) {
+    const bool logged = etcd::Requests::goes_through_log(txn);
+    client_.unary<TxnResponse>("/etcdserverpb.KV/Txn", txn, access, by,
+                               [this, again = logged ? TxnRequest() : txn, logged, access, floor,
+                                by, done = std::move(done)](Result<TxnResponse> response) mutable {
+                                 if (!response) return done(response.error());
+                                 const auto& header = response->header();
+                                 if (!logged && header.revision() < floor) {
+                                   // A leader that was paused may answer a read from the past once,
+                                   // which is no reason to give the store up. What its log says is.
+                                   etcd::Requests::read_through_log(again);
+                                   return ask(again, access, floor, by, std::move(done));
+                                 }
+                                 const Status status = identity_.observe(header.cluster_id(),
+                                                                         header.revision(), floor);
+                                 if (!status) return done(status.error());
+                                 done(std::move(response));
+                               });
   }
 
   EtcdOptions options_;

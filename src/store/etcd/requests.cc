@@ -178,6 +178,22 @@ TxnRequest Requests::revision() const {
   return txn;
 }
 
+void Requests::read_through_log(TxnRequest& txn) {
+  // A transaction that holds anything but reads is logged, be it an empty transaction. It comes
+  // last, where no answer is looked for.
+  auto* op = txn.success_size() > 0 ? txn.add_success() : txn.add_failure();
+  op->mutable_request_txn();
+}
+
+bool Requests::goes_through_log(const TxnRequest& txn) {
+  for (const auto* ops : {&txn.success(), &txn.failure()}) {
+    for (const auto& op : *ops) {
+      if (!op.has_request_range()) return true;
+    }
+  }
+  return false;
+}
+
 etcdserverpb::WatchRequest Requests::watch(const std::string& prefix,
                                            std::int64_t start_revision) const {
   etcdserverpb::WatchRequest request;

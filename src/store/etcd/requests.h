@@ -45,6 +45,11 @@ class Requests {
   /// reads nothing from whatever the member knows, however old.
   [[nodiscard]] etcdserverpb::TxnRequest revision() const;
 
+  /// Makes a read go through etcd's log like a write, without changing anything: slower, and right
+  /// even from a leader that was paused and does not know yet that it is none (etcd#20418).
+  static void read_through_log(etcdserverpb::TxnRequest& txn);
+  [[nodiscard]] static bool goes_through_log(const etcdserverpb::TxnRequest& txn);
+
   [[nodiscard]] etcdserverpb::WatchRequest watch(const std::string& prefix,
                                                  std::int64_t start_revision) const;
   /// The events of a complete answer, in order, each with the cursor that resumes after it.

@@ -111,6 +111,17 @@ TEST(EtcdRequestsTest, EveryReadIsLinearizable) {
   EXPECT_TRUE(linearizable(requests.revision()));
 }
 
+// P18: a read that must not be stale is logged, and an unchanged body is still not sent.
+TEST(EtcdRequestsTest, AReadThroughTheLogKeepsItsMeaning) {
+  for (auto txn : {Requests("").get("k", {}), Requests("").get("k", Revision("3"))}) {
+    const int sent_when_unchanged = txn.success_size();
+    EXPECT_FALSE(Requests::goes_through_log(txn));
+    Requests::read_through_log(txn);
+    EXPECT_TRUE(Requests::goes_through_log(txn));
+    EXPECT_EQ(txn.success_size() == 0, sent_when_unchanged == 0);
+  }
+}
+
 // P16: stopping between two changes of one transaction loses neither.
 TEST(EtcdRequestsTest, TheCursorPassesARevisionOnlyWithItsLastEvent) {
   google::protobuf::RepeatedPtrField<mvccpb::Event> raw;

@@ -3,8 +3,10 @@
 #include <array>
 #include <utility>
 
+#include "store/etcd/etcd_store.h"
 #include "store/file/file_store.h"
 #include "store/memory/memory_store.h"
+#include "store/s3/s3_store.h"
 #include "store/url.h"
 
 namespace muster {
@@ -25,14 +27,28 @@ Opened open_file(const Url& url, Loop& loop, const StoreOptions&) {
   return std::unique_ptr<ObjectStore>(std::move(*store));
 }
 
+Opened open_s3(const Url& url, Loop& loop, const StoreOptions&) {
+  return open_s3_store(url, loop);
+}
+
+Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
+  EtcdOptions etcd;
+  etcd.ca_file = options.tls.ca;
+  etcd.cert_file = options.tls.cert;
+  etcd.key_file = options.tls.key;
+  return open_etcd_store(url, etcd, loop);
+}
+
 struct Scheme {
   const char* name;
   Opened (*open)(const Url&, Loop&, const StoreOptions&);
 };
 
 constexpr std::array kSchemes{
+    Scheme{"etcd", open_etcd},
     Scheme{"file", open_file},
     Scheme{"memory", open_memory},
+    Scheme{"s3", open_s3},
 };
 
 }  // namespace

@@ -133,27 +133,30 @@ Capabilities MemoryStore::capabilities() const {
   return {.watch = true, .guarded_put = true, .conditional_remove = true, .multi_key_order = true};
 }
 
-void MemoryStore::get(Key key, std::optional<Revision> unless, Deadline, Callback<Object> done) {
-  complete(std::move(done), objects_->get(key, unless, loop_.now()));
+void MemoryStore::get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) {
+  complete<Object>(by, std::move(done), [&] { return objects_->get(key, unless, loop_.now()); });
 }
 
-void MemoryStore::put(Key key, std::string body, Precondition when, Deadline,
+void MemoryStore::put(Key key, std::string body, Precondition when, Deadline by,
                       Callback<Revision> done) {
-  complete(std::move(done), objects_->put(key, std::move(body), when, {}, loop_.now()));
+  complete<Revision>(by, std::move(done),
+                     [&] { return objects_->put(key, std::move(body), when, {}, loop_.now()); });
 }
 
-void MemoryStore::guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline,
-                              Callback<Revision> done) {
-  complete(std::move(done),
-           objects_->put(key, std::move(body), when, std::move(guard), loop_.now()));
+void MemoryStore::guarded_put(Key key, std::string body, Precondition when, Guard guard,
+                              Deadline by, Callback<Revision> done) {
+  complete<Revision>(by, std::move(done), [&] {
+    return objects_->put(key, std::move(body), when, std::move(guard), loop_.now());
+  });
 }
 
-void MemoryStore::remove(Key key, std::optional<Revision> when, Deadline, Callback<Done> done) {
-  complete(std::move(done), objects_->remove(key, when));
+void MemoryStore::remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) {
+  complete<Done>(by, std::move(done), [&] { return objects_->remove(key, when); });
 }
 
-void MemoryStore::list(std::string prefix, std::string from, Deadline, Callback<ListPage> done) {
-  complete<ListPage>(std::move(done), objects_->list(prefix, from, loop_.now()));
+void MemoryStore::list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) {
+  complete<ListPage>(by, std::move(done),
+                     [&] { return objects_->list(prefix, from, loop_.now()); });
 }
 
 std::unique_ptr<Watch> MemoryStore::watch(std::string prefix, std::string cursor,

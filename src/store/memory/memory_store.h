@@ -78,8 +78,11 @@ class MemoryStore final : public ObjectStore {
                                std::function<void(const WatchEvent&)> on_event) override;
 
  private:
-  template <typename T>
-  void complete(Callback<T> done, Result<T> result) {
+  /// Answers `done` with the outcome of `work`, which is not done at all after its deadline.
+  template <typename T, typename Work>
+  void complete(Deadline by, Callback<T> done, Work work) {
+    Result<T> result(Errc::kUnavailable, "the deadline had passed before the call");
+    if (loop_.now() <= by) result = work();
     loop_.post(lifetime_.wrap([done = std::move(done), result = std::move(result)]() mutable {
       done(std::move(result));
     }));

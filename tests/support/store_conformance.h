@@ -1,0 +1,65 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "platform/event_loop.h"
+#include "store/store.h"
+#include "tests/support/sync_store.h"
+
+namespace muster {
+
+/// How the conformance suite comes by the store under test.
+struct StoreFactory {
+  std::string name;
+  /// A handle on the data called `scope`: handles of one scope share it, a new scope is empty.
+  std::function<std::unique_ptr<ObjectStore>(Loop& loop, const std::string& scope)> open;
+  /// Handles on one scope may live on different threads.
+  bool many_threads = true;
+};
+
+inline void PrintTo(const StoreFactory& factory, std::ostream* out) {
+  *out << factory.name;
+}
+
+/// What every store must do, whatever it is made of. A test program links muster_conformance, says
+/// INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, testing::Values(factory)), and has the suite.
+///
+/// Bodies are unique wherever a revision matters: revisions may be hashes of bodies, and the
+/// interface asks for bodies never written before.
+class StoreConformance : public testing::TestWithParam<StoreFactory> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  /// The first handle, and a second one on the same data.
+  SyncStore& store() { return *handles_.at(0); }
+  SyncStore& other() { return *handles_.at(1); }
+  /// One more handle on the same data, on a thread of its own where the store allows that.
+  SyncStore& open_handle();
+  [[nodiscard]] bool many_threads() const { return GetParam().many_threads; }
+  [[nodiscard]] Capabilities capabilities() { return store().capabilities(); }
+
+  /// A body never written before.
+  std::string fresh_body();
+  /// Creates `key` and answers with its revision.
+  Revision create(const Key& key);
+  /// The keys under `prefix`, through all pages.
+  std::vector<Key> keys_under(const std::string& prefix);
+
+ private:
+  std::string scope_;
+  std::uint64_t bodies_ = 0;
+  std::vector<std::unique_ptr<LoopThread>> threads_;
+  std::vector<std::unique_ptr<SyncStore>> handles_;
+};
+
+/// Several handles on one memory store. They share one thread.
+[[nodiscard]] StoreFactory memory_store_factory();
+
+}  // namespace muster

@@ -1,0 +1,202 @@
+#include "store/probe.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+
+namespace muster {
+namespace {
+
+/// The steps in order, each started by the answer to the one before. Kept alive by the callback
+/// that the store holds.
+class Probe : public std::enable_shared_from_this<Probe> {
+ public:
+  Probe(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
+        Callback<Done> done)
+      : store_(store),
+        clock_(clock),
+        per_call_(per_call),
+        done_(std::move(done)),
+        nonce_(random.uuid()),
+        key_("muster-probe/" + random.uuid()) {}
+
+  void start() { expect_absent("absent object", &Probe::create); }
+
+ private:
+  using Step = void (Probe::*)();
+
+  void create() {
+    written_ = body("created");
+    put(written_, Precondition::absent(), "create", [this](const Result<Revision>& made) {
+      if (!made) return unsafe("create", "an object that does not exist could not be created");
+      first_ = current_ = *made;
+      expect_current("read after create", &Probe::create_again);
+    });
+  }
+
+  void create_again() {
+    put(body("created twice"), Precondition::absent(), "create twice",
+        [this](const Result<Revision>& made) {
+          if (made) return unsafe("create twice", "an object that exists was created once more");
+          expect_current("create twice", &Probe::replace);
+        });
+  }
+
+  void replace() {
+    const std::string next = body("replaced");
+    put(next, Precondition::at(current_), "right revision",
+        [this, next](const Result<Revision>& replaced) {
+          if (!replaced) {
+            if (!std::exchange(other_dialect_tried_, true) && store_.try_other_dialect())
+              return replace();
+            return unsafe("right revision", "a write at the current revision was refused");
+          }
+          if (*replaced == first_)
+            return unsafe("right revision", "a new body was given the revision of the old one");
+          written_ = next;
+          current_ = *replaced;
+          expect_current("right revision", &Probe::replace_stale);
+        });
+  }
+
+  void replace_stale() {
+    put(body("stale"), Precondition::at(first_), "stale revision",
+        [this](const Result<Revision>& replaced) {
+          if (replaced)
+            return unsafe("stale revision", "a write at an outdated revision was accepted");
+          expect_current("stale revision", &Probe::reread);
+        });
+  }
+
+  void reread() {
+    store_.get(key_, current_, by(), screened<Object>("unchanged", [this](const auto& read) {
+                 if (!read.is(Errc::kUnchanged))
+                   return unsafe("unchanged", "an unchanged object was not recognized as such");
+                 list();
+               }));
+  }
+
+  void list() {
+    store_.list(
+        key_, "", by(), screened<ListPage>("list after write", [this](const auto& page) {
+          const bool listed =
+              page && std::any_of(page->objects.begin(), page->objects.end(),
+                                  [this](const ListedObject& object) {
+                                    return object.key == key_ && object.revision == current_;
+                                  });
+          if (!listed)
+            return unsafe("list after write", "a list did not show what had just been written");
+          store_.capabilities().conditional_remove ? remove_stale() : remove();
+        }));
+  }
+
+  void remove_stale() {
+    store_.remove(key_, first_, by(), screened<Done>("stale removal", [this](const auto& removed) {
+                    if (removed)
+                      return unsafe("stale removal",
+                                    "a removal at an outdated revision was accepted");
+                    expect_current("stale removal", &Probe::remove);
+                  }));
+  }
+
+  void remove() {
+    store_.remove(key_, {}, by(), screened<Done>("removal", [this](const auto& removed) {
+                    if (!removed)
+                      return unsafe("removal", "an object that exists could not be removed");
+                    expect_absent("removal", &Probe::replace_absent);
+                  }));
+  }
+
+  void replace_absent() {
+    put(body("risen"), Precondition::at(current_), "revision of an absent object",
+        [this](const Result<Revision>& replaced) {
+          if (replaced)
+            return unsafe("revision of an absent object",
+                          "a write at the revision of a removed object was accepted");
+          expect_absent("revision of an absent object", &Probe::accept);
+        });
+  }
+
+  void accept() { finish(Done{}); }
+
+  void expect_absent(const char* step, Step next) {
+    store_.get(key_, {}, by(), screened<Object>(step, [this, step, next](const auto& read) {
+                 if (!read.is(Errc::kNotFound))
+                   return unsafe(step, "an object that does not exist was not reported as absent");
+                 (this->*next)();
+               }));
+  }
+
+  /// A refused write must not have happened, and an accepted one must have.
+  void expect_current(const char* step, Step next) {
+    store_.get(key_, {}, by(), screened<Object>(step, [this, step, next](const auto& read) {
+                 if (!read || read->body != written_ || read->revision != current_)
+                   return unsafe(step, "a read did not show the last accepted write");
+                 (this->*next)();
+               }));
+  }
+
+  void put(std::string body, Precondition when, const char* step,
+           std::function<void(const Result<Revision>&)> judge) {
+    store_.put(key_, std::move(body), std::move(when), by(),
+               screened<Revision>(step, std::move(judge)));
+  }
+
+  /// Lets only answers through that say something about the store's promises.
+  template <typename T>
+  Callback<T> screened(const char* step, std::function<void(const Result<T>&)> judge) {
+    return [self = shared_from_this(), step, judge = std::move(judge)](Result<T> result) {
+      if (result || result.is(Errc::kConflict) || result.is(Errc::kNotFound) ||
+          result.is(Errc::kUnchanged))
+        return judge(result);
+      self->no_verdict(step, result.error());
+    };
+  }
+
+  void no_verdict(const char* step, Error error) {
+    if (error.code == Errc::kAmbiguous) error.code = Errc::kUnavailable;
+    error.message = "the probe of " + store_.describe() + " got no answer at its step \"" + step +
+                    "\": " + error.message;
+    finish(std::move(error));
+  }
+
+  void unsafe(const std::string& step, const std::string& what) {
+    finish(Error{Errc::kUnsupported,
+                 "unsafe store " + store_.describe() + ": it failed the step \"" + step +
+                     "\" of the probe: " + what + ", so it cannot judge an election"});
+  }
+
+  void finish(Status verdict) {
+    store_.remove(key_, {}, by(), [self = shared_from_this(), verdict](const Status& removed) {
+      if (!removed && !removed.is(Errc::kNotFound))
+        log_warn("the probe could not remove its scratch object",
+                 {{"key", self->key_}, {"reason", removed.error().message}});
+      self->done_(verdict);
+    });
+  }
+
+  [[nodiscard]] Deadline by() const { return clock_.now() + per_call_; }
+  [[nodiscard]] std::string body(const char* step) const { return nonce_ + " " + step; }
+
+  ObjectStore& store_;
+  const Clock& clock_;
+  const Duration per_call_;
+  const Callback<Done> done_;
+  const std::string nonce_;
+  const Key key_;
+  bool other_dialect_tried_ = false;
+  std::string written_;  ///< The body that must be there now,
+  Revision current_;     ///< at this revision.
+  Revision first_;       ///< An outdated one.
+};
+
+}  // namespace
+
+void probe_store(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
+                 Callback<Done> done) {
+  std::make_shared<Probe>(store, clock, random, per_call, std::move(done))->start();
+}
+
+}  // namespace muster

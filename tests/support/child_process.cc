@@ -69,6 +69,12 @@ std::string ChildProcess::read_line() {
   }
 }
 
+void ChildProcess::write_line(const std::string& line) {
+  const std::string bytes = line + "\n";
+  MUSTER_CHECK(::write(input_.get(), bytes.data(), bytes.size()) ==
+               static_cast<ssize_t>(bytes.size()));
+}
+
 int ChildProcess::finish() {
   if (pid_ < 0) return exit_code_;
   input_.reset();

@@ -23,6 +23,8 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
+  /// Sends a line to its standard input.
+  void write_line(const std::string& line);
   /// The next line of its standard output without the newline; empty at its end.
   std::string read_line();
   /// Closes its input, waits, and answers with its exit code (128 + signal when killed).

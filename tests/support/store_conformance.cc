@@ -1,9 +1,12 @@
 #include "tests/support/store_conformance.h"
 
+#include <cstdio>
 #include <map>
 
 #include "platform/system_clock.h"
 #include "store/memory/memory_store.h"
+#include "store/open.h"
+#include "store/probe.h"
 
 namespace muster {
 
@@ -22,6 +25,8 @@ SyncStore& StoreConformance::open_handle() {
   if (threads_.empty() || many_threads()) threads_.push_back(std::make_unique<LoopThread>());
   const auto open = [this](Loop& loop) { return GetParam().open(loop, scope_); };
   handles_.push_back(std::make_unique<SyncStore>(*threads_.back(), open));
+  const Status safe = probe(*handles_.back());
+  if (!safe) ADD_FAILURE() << safe.error().message;
   return *handles_.back();
 }
 
@@ -55,6 +60,30 @@ StoreFactory memory_store_factory() {
     return std::make_unique<MemoryStore>(loop, objects);
   };
   return {.name = "memory", .open = open, .many_threads = false};
+}
+
+StoreFactory url_store_factory(std::string name,
+                               std::function<std::string(const std::string&)> url) {
+  const auto open = [url](Loop& loop, const std::string& scope) {
+    return open_url(url(scope))(loop);
+  };
+  return {.name = std::move(name), .open = open};
+}
+
+SyncStore::Open open_url(std::string url) {
+  return [url = std::move(url)](Loop& loop) {
+    auto opened = open_store(url, loop, {});
+    if (!opened) std::fprintf(stderr, "%s\n", opened.error().message.c_str());
+    MUSTER_CHECK(opened);
+    return std::move(*opened);
+  };
+}
+
+Status probe(SyncStore& store) {
+  Random random = system_random();
+  return store.await<Done>([&](Callback<Done> done) {
+    probe_store(store.store(), store.thread().loop(), random, store.patience, std::move(done));
+  });
 }
 
 }  // namespace muster

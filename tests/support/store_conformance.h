@@ -62,4 +62,14 @@ class StoreConformance : public testing::TestWithParam<StoreFactory> {
 /// Several handles on one memory store. They share one thread.
 [[nodiscard]] StoreFactory memory_store_factory();
 
+/// A store by its address, which `url` gives for a scope each time a handle is opened.
+[[nodiscard]] StoreFactory url_store_factory(std::string name,
+                                             std::function<std::string(const std::string&)> url);
+
+/// Opens a store by its address for SyncStore; an address that is no good ends the process.
+[[nodiscard]] SyncStore::Open open_url(std::string url);
+
+/// Runs the probe on a store. Every handle of the suite begins so, as every campaign does.
+[[nodiscard]] Status probe(SyncStore& store);
+
 }  // namespace muster

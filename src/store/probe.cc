@@ -140,6 +140,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void put(std::string body, Precondition when, const char* step,
            std::function<void(const Result<Revision>&)> judge) {
+    touched_ = true;
     store_.put(key_, std::move(body), std::move(when), by(),
                screened<Revision>(step, std::move(judge)));
   }
@@ -169,6 +170,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   }
 
   void finish(Status verdict) {
+    if (!touched_) return done_(std::move(verdict));
     store_.remove(key_, {}, by(), [self = shared_from_this(), verdict](const Status& removed) {
       if (!removed && !removed.is(Errc::kNotFound))
         log_warn("the probe could not remove its scratch object",
@@ -187,6 +189,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const std::string nonce_;
   const Key key_;
   bool other_dialect_tried_ = false;
+  bool touched_ = false;  ///< There may be something to remove.
   std::string written_;  ///< The body that must be there now,
   Revision current_;     ///< at this revision.
   Revision first_;       ///< An outdated one.

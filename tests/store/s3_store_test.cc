@@ -2,12 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "platform/system_clock.h"
-#include "store/open.h"
 #include "tests/support/races.h"
 #include "tests/support/radosgw.h"
 #include "tests/support/scoped_env.h"
@@ -144,7 +146,7 @@ TEST_F(S3StoreTest, AGatewayThatIsNotThereIsUnavailableAndNothingWasWritten) {
   EXPECT_TRUE(store.get("key").is(Errc::kUnavailable));
 }
 
-TEST_F(S3StoreTest, AWrongSecretIsDeniedAndNotRepeated) {
+TEST_F(S3StoreTest, AWrongSecretIsDeniedAndNotShown) {
   const ScopedEnv wrong("AWS_SECRET_ACCESS_KEY", "not-the-secret");
   SyncStore store(thread_, open_url(server_.url(prefix_)));
   for (const Error& error : {store.get("key").error(), store.put("key", "body").error(),

@@ -1,11 +1,9 @@
 // The suite on real etcd, one member and three, and what must hold while members fail.
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "base/text.h"
 #include "platform/system_clock.h"
 #include "tests/support/etcd_cluster.h"
 #include "tests/support/races.h"
@@ -14,7 +12,6 @@
 namespace muster {
 namespace {
 
-using ::testing::AnyOf;
 using Cluster = muster::testing::EtcdCluster;
 
 /// Members die with the thread that started them, so the main thread does, before any test.
@@ -22,7 +19,9 @@ class Clusters : public ::testing::Environment {
  public:
   void SetUp() override {
     one = std::make_unique<Cluster>();
-    three = std::make_unique<Cluster>(muster::testing::EtcdClusterOptions{.members = 3});
+    muster::testing::EtcdClusterOptions options;
+    options.members = 3;
+    three = std::make_unique<Cluster>(options);
   }
   void TearDown() override {
     one.reset();

@@ -19,8 +19,9 @@ class EtcdPartitionTest : public ::testing::Test {
   void SetUp() override {
     const std::string ready = cluster_.read_line();
     ASSERT_TRUE(ready.starts_with("ready ")) << "the cluster did not start; it needs root and etcd";
-    for (const std::string_view url : split(ready.substr(6), ' '))
-      endpoints_.emplace_back(url.substr(std::string_view("http://").size()));
+    const auto words = split(ready, ' ');
+    for (std::size_t i = 1; i < words.size(); ++i)
+      endpoints_.emplace_back(words[i].substr(std::string_view("http://").size()));
     ASSERT_EQ(endpoints_.size(), 3u);
   }
   std::string order(const std::string& line) {

@@ -1,6 +1,6 @@
 // The suite on the stores that need no server.
-#include "tests/support/child_process.h"
 #include "tests/support/store_conformance.h"
+#include "tests/support/child_process.h"
 
 namespace muster {
 namespace {

@@ -68,10 +68,13 @@ void expect_no_lost_swap(SyncStore& store, const std::function<std::string(int)>
     workers.push_back(std::make_unique<ChildProcess>(std::vector<std::string>{
         worker_program(), url(i), key, "w" + std::to_string(i), std::to_string(kAppends)}));
   }
+  // What happens meanwhile happens while they write: it begins after the first confirmed write.
+  std::string line = workers.front()->read_line();
   meanwhile();
   std::map<std::string, std::string> used;  // By predecessor.
   for (const auto& worker : workers) {
-    for (std::string line = worker->read_line(); !line.empty(); line = worker->read_line()) {
+    if (worker != workers.front()) line = worker->read_line();
+    for (; !line.empty(); line = worker->read_line()) {
       const auto words = split(line, ' ');
       ASSERT_EQ(words.size(), 2u) << line;
       const auto [earlier, first] = used.emplace(words[0], words[1]);

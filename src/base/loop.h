@@ -63,6 +63,8 @@ class Lifetime {
       if (!alive.expired()) f(std::forward<decltype(args)>(args)...);
     };
   }
+  /// Every callback wrapped so far becomes void.
+  void renew() { token_ = std::make_shared<int>(0); }
   /// Expires with the holder.
   [[nodiscard]] std::weak_ptr<int> token() const { return token_; }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "base/random.h"
 #include "base/result.h"
 #include "coordinator/events.h"
 #include "coordinator/metrics.h"
@@ -99,10 +100,14 @@ class Hub {
 
  private:
   Hub();
+  void probe(Duration timeout, Callback<Done> done);
+
   std::unique_ptr<LoopThread> loop_;
   std::unique_ptr<LoopThread> callbacks_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SyncStore> sync_store_;
+  Random probe_random_;      // On the loop only.
+  bool found_safe_ = false;  // On the loop only.
   Mutex mutex_;
   std::map<std::string, std::shared_ptr<GlobalCoordinator>> coordinators_ GUARDED_BY(mutex_);
 };

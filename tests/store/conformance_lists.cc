@@ -9,8 +9,8 @@
 namespace muster {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 TEST_P(StoreConformance, KeysMayHoldWhatUrlsAndPathsMustEscape) {
   const std::vector<Key> keys = {

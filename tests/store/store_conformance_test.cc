@@ -5,7 +5,7 @@
 namespace muster {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, testing::Values(memory_store_factory()));
+INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, ::testing::Values(memory_store_factory()));
 
 StoreFactory file_factory() {
   // Gone at exit, with every scope in it.

@@ -28,11 +28,11 @@ inline void PrintTo(const StoreFactory& factory, std::ostream* out) {
 }
 
 /// What every store must do, whatever it is made of. A test program links muster_conformance, says
-/// INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, testing::Values(factory)), and has the suite.
+/// INSTANTIATE_TEST_SUITE_P(Name, StoreConformance, ::testing::Values(factory)), and has the suite.
 ///
 /// Bodies are unique wherever a revision matters: revisions may be hashes of bodies, and the
 /// interface asks for bodies never written before.
-class StoreConformance : public testing::TestWithParam<StoreFactory> {
+class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
  protected:
   void SetUp() override;
   void TearDown() override;

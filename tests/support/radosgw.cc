@@ -1,6 +1,9 @@
 #include "tests/support/radosgw.h"
 
+#include <signal.h>
+
 #include <cstdio>
+#include <fstream>
 #include <string>
 
 #include "base/check.h"
@@ -63,6 +66,11 @@ void RadosGateway::script(const std::string& command, int port) {
                            kEnvironment) == 0);
 }
 void RadosGateway::kill(int port) {
+  // At once: starting the script takes as long as many requests do. It then waits for the end.
+  pid_t pid = 0;
+  std::ifstream(dir_->path() / ("gateway-" + std::to_string(port) + ".pid")) >> pid;
+  MUSTER_CHECK(pid > 0);
+  ::kill(pid, SIGKILL);
   script("kill", port);
 }
 void RadosGateway::start(int port) {

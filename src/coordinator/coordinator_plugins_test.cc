@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "coordinator/coordinator_world.h"
+#include "coordinator/coordinator_test_world.h"
 
 namespace muster {
 namespace {

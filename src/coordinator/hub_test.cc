@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "coordinator/coordinator_world.h"
+#include "coordinator/coordinator_test_world.h"
 #include "platform/system_clock.h"
 
 namespace muster {

@@ -242,89 +242,6 @@ void NamespaceCoordinator::check_plugins() {
   stall_reported_ = stalled;
 }
 
-void NamespaceCoordinator::handle(const ElectionEvent& event) {
-  std::visit([this](const auto& e) { on(e); }, event);
-  publish();
-}
-
-void NamespaceCoordinator::on(const BecameLeader& event) {
-  guard_ = std::make_shared<LeaseGuard>(loop_, event.epoch, event.deadline);
-  if (campaign_began_) {
-    const Duration took = loop_.now() - *std::exchange(campaign_began_, std::nullopt);
-    election_durations_.observe(took);
-    count([&](CoordinatorMetrics& m) { m.election_duration = took; });
-  }
-  roster_.forget();
-  log_info("became leader",
-           {{"namespace", name_space_}, {"epoch", std::to_string(event.epoch.value())}});
-  publish();
-  host_->begin_term(guard_);
-  host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
-}
-
-void NamespaceCoordinator::on(const LeaseRenewed& event) {
-  if (guard_) guard_->extend(event.deadline);
-}
-
-void NamespaceCoordinator::on(const LostLeadership& event) {
-  if (guard_) guard_->close();
-  guard_.reset();
-  roster_.forget();
-  log_warn("lost leadership", {{"namespace", name_space_},
-                               {"epoch", std::to_string(event.epoch.value())},
-                               {"reason", to_string(event.reason)}});
-  host_->end_term({});
-  host_->emit(TermEndedEvent{name_space_, event.epoch, event.reason});
-}
-
-void NamespaceCoordinator::on(const LeaderChanged& event) {
-  host_->learn_epoch(event.epoch);
-  const bool other = event.current && event.current != event.previous;
-  if (other) count([](CoordinatorMetrics& m) { ++m.leader_changes; });
-  if (event.current != options_.worker_id) campaign_began_.reset();
-  const auto name = [](const std::optional<WorkerId>& id) { return id ? id->value() : "nobody"; };
-  log_info("leader changed", {{"namespace", name_space_},
-                              {"epoch", std::to_string(event.epoch.value())},
-                              {"previous", name(event.previous)},
-                              {"leader", name(event.current)}});
-  host_->emit(LeaderChangedEvent{name_space_, event.previous, event.current, event.epoch});
-}
-
-void NamespaceCoordinator::on(const ElectionStarted&) {
-  campaign_began_ = loop_.now();
-  count([](CoordinatorMetrics& m) { ++m.election_count; });
-}
-
-void NamespaceCoordinator::on(const StateTrouble& event) {
-  report(TroubleEvent::Kind::kStateDamaged, event.problem);
-}
-
-void NamespaceCoordinator::on(const StoreTrouble& event) {
-  if (event.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
-  log_warn("store request failed", {{"namespace", name_space_},
-                                    {"epoch", std::to_string(epoch().value())},
-                                    {"error", to_string(event.error.code)},
-                                    {"message", event.error.message}});
-}
-
-void NamespaceCoordinator::on(const DuplicateWorker& event) {
-  report(TroubleEvent::Kind::kDuplicateWorker,
-         "another process takes part as " + options_.worker_id.value() + " (incarnation " +
-             event.other.value() + "); give every worker an id of its own");
-}
-
-void NamespaceCoordinator::on(const Resigned&) {
-  if (handed_over_) std::exchange(handed_over_, nullptr)();
-}
-
-void NamespaceCoordinator::report(TroubleEvent::Kind kind, const std::string& message) {
-  log_error("trouble", {{"namespace", name_space_},
-                        {"epoch", std::to_string(epoch().value())},
-                        {"kind", to_string(kind)},
-                        {"message", message}});
-  host_->emit(TroubleEvent{name_space_, kind, message});
-}
-
 // Plugins stop while the lease is still being renewed; only then is it released. A plugin that
 // does not stop in time costs the successor a full lease: a release would be a lie.
 void NamespaceCoordinator::hand_over(ResignOptions options, std::function<void()> done) {
@@ -370,12 +287,6 @@ void NamespaceCoordinator::step_down(std::optional<WorkerId> preferred, Duration
 
 void NamespaceCoordinator::set_eligible(bool eligible) {
   driver_.set_eligible(eligible);
-}
-
-template <typename F>
-void NamespaceCoordinator::count(F change) {
-  MutexLock lock(mutex_);
-  change(shared_.metrics);
 }
 
 void NamespaceCoordinator::publish() {

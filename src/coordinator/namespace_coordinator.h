@@ -97,7 +97,10 @@ class NamespaceCoordinator {
   void report(TroubleEvent::Kind kind, const std::string& message);
   void publish() EXCLUDES(mutex_);
   template <typename F>
-  void count(F change) EXCLUDES(mutex_);
+  void count(F change) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    change(shared_.metrics);
+  }
 
   const std::string name_space_;
   CoordinatorOptions options_;

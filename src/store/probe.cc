@@ -190,9 +190,9 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const Key key_;
   bool other_dialect_tried_ = false;
   bool touched_ = false;  ///< There may be something to remove.
-  std::string written_;  ///< The body that must be there now,
-  Revision current_;     ///< at this revision.
-  Revision first_;       ///< An outdated one.
+  std::string written_;   ///< The body that must be there now,
+  Revision current_;      ///< at this revision.
+  Revision first_;        ///< An outdated one.
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
   const std::string name = argv[3];
   const int count = std::atoi(argv[4]);
   LoopThread thread;
-  SyncStore store(thread, open_url(argv[1]));
+  TestStore store(thread, open_url(argv[1]));
   const Deadline give_up = thread.loop().now() + 100s;
   // Servers may be failing on purpose just now; that is no verdict about them.
   Status safe = probe(store);

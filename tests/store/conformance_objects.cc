@@ -14,7 +14,7 @@ TEST_P(StoreConformance, AnAbsentObjectIsNotFound) {
 TEST_P(StoreConformance, WhatWasCreatedIsReadBackByEveryHandle) {
   const auto made = store().put("key", "body", Precondition::absent());
   ASSERT_TRUE(made) << made.error().message;
-  for (SyncStore* reader : {&store(), &other()}) {
+  for (TestStore* reader : {&store(), &other()}) {
     const auto read = reader->get("key");
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_EQ(read->body, "body");
@@ -214,7 +214,7 @@ TEST_P(StoreConformance, APastDeadlineIsUnavailableAndWritesNothing) {
 
 TEST_P(StoreConformance, NothingIsDeliveredOnceTheStoreIsDestroyed) {
   create("key");
-  SyncStore& doomed = open_handle();
+  TestStore& doomed = open_handle();
   auto delivered = std::make_shared<int>(0);
   doomed.thread().run([&] {
     const Deadline by = doomed.deadline();

@@ -13,8 +13,8 @@ namespace muster {
 namespace {
 
 /// Runs `work(handle, index)` for each handle, on threads of their own.
-void for_each_handle(const std::vector<SyncStore*>& handles,
-                     const std::function<void(SyncStore&, std::size_t)>& work) {
+void for_each_handle(const std::vector<TestStore*>& handles,
+                     const std::function<void(TestStore&, std::size_t)>& work) {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < handles.size(); ++i)
     threads.emplace_back([&, i] { work(*handles[i], i); });
@@ -22,13 +22,13 @@ void for_each_handle(const std::vector<SyncStore*>& handles,
 }
 
 TEST_P(StoreConformance, OfManyCreatorsExactlyOneWins) {
-  std::vector<SyncStore*> handles = {&store(), &other()};
+  std::vector<TestStore*> handles = {&store(), &other()};
   while (handles.size() < 8) handles.push_back(&open_handle());
   for (int round = 0; round < 10; ++round) {
     const Key key = "round/" + std::to_string(round);
     std::atomic<int> told_ok{0};
     std::atomic<int> unsettled{0};
-    for_each_handle(handles, [&](SyncStore& handle, std::size_t i) {
+    for_each_handle(handles, [&](TestStore& handle, std::size_t i) {
       const auto made = handle.put(key, std::to_string(i), Precondition::absent());
       if (made) {
         ++told_ok;
@@ -46,10 +46,10 @@ TEST_P(StoreConformance, OfManyCreatorsExactlyOneWins) {
 
 TEST_P(StoreConformance, NoCompareAndSwapIsLost) {
   constexpr int kEach = 15;
-  std::vector<SyncStore*> handles = {&store(), &other(), &open_handle(), &open_handle()};
+  std::vector<TestStore*> handles = {&store(), &other(), &open_handle(), &open_handle()};
   ASSERT_TRUE(store().put("list", "start", Precondition::absent()));
   const Deadline give_up = store().thread().loop().now() + 60s;
-  for_each_handle(handles, [&](SyncStore& handle, std::size_t writer) {
+  for_each_handle(handles, [&](TestStore& handle, std::size_t writer) {
     for (int i = 0; i < kEach; ++i) {
       const std::string entry = std::to_string(writer) + "." + std::to_string(i);
       const auto step = append_by_cas(handle, "list", entry, give_up);

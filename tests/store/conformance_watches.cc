@@ -23,7 +23,7 @@ bool saw(const std::vector<WatchEvent>& events, Kind kind) {
 }
 
 /// Where a watch begins that misses nothing after now.
-std::string cursor_now(SyncStore& store) {
+std::string cursor_now(TestStore& store) {
   const auto page = store.list("");
   EXPECT_TRUE(page);
   EXPECT_FALSE(page->cursor.empty());
@@ -59,7 +59,7 @@ TEST_P(StoreConformance, AWatchReportsTheChangesOfAKeyInOrder) {
   WatchLog log(store(), "", cursor_now(store()));
   constexpr int kWrites = 50;
   for (int i = 0; i < kWrites; ++i) {
-    SyncStore& writer = i % 2 == 0 ? store() : other();
+    TestStore& writer = i % 2 == 0 ? store() : other();
     ASSERT_TRUE(writer.put("key", std::to_string(i)));
   }
   ASSERT_TRUE(
@@ -79,7 +79,7 @@ TEST_P(StoreConformance, ChangesOfDifferentKeysArriveInOneOrderWhereTheStoreHasO
   WatchLog mine(store(), "", cursor_now(store()));
   WatchLog theirs(other(), "", cursor_now(other()));
   for (int i = 0; i < kWrites; ++i) {
-    SyncStore& writer = i % 3 == 0 ? store() : other();
+    TestStore& writer = i % 3 == 0 ? store() : other();
     ASSERT_TRUE(writer.put("key" + std::to_string(i), "body"));
   }
   for (WatchLog* log : {&mine, &theirs}) {

@@ -52,7 +52,7 @@ class EtcdFailureTest : public ::testing::Test {
   const std::string prefix_ = "failure-" + system_random().uuid();
   Cluster& cluster_ = *clusters().three;
   LoopThread thread_;
-  SyncStore store_{thread_, open_url(cluster_.url(prefix_))};
+  TestStore store_{thread_, open_url(cluster_.url(prefix_))};
 };
 
 TEST_F(EtcdFailureTest, OfThirtyTwoCreatorsOneWins) {

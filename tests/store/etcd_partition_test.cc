@@ -46,8 +46,8 @@ TEST_F(EtcdPartitionTest, ACutOffLeaderConfirmsNothing) {
   const std::string leader = order("leader");
   ASSERT_EQ(leader.size(), 1u);
   const auto index = static_cast<std::size_t>(leader[0] - '0');
-  SyncStore minority(thread_, open_url(url(endpoints_.at(index))));
-  SyncStore majority(thread_, open_url(url(endpoints_.at((index + 1) % 3) + "," +
+  TestStore minority(thread_, open_url(url(endpoints_.at(index))));
+  TestStore majority(thread_, open_url(url(endpoints_.at((index + 1) % 3) + "," +
                                            endpoints_.at((index + 2) % 3))));
   const auto first = minority.put("key", "before", Precondition::absent());
   ASSERT_TRUE(first) << first.error().message;
@@ -76,7 +76,7 @@ TEST_F(EtcdPartitionTest, ACutOffLeaderConfirmsNothing) {
 }
 
 TEST_F(EtcdPartitionTest, APartitionThatHealsLosesNoSwap) {
-  SyncStore store(thread_, open_url(url_of_all()));
+  TestStore store(thread_, open_url(url_of_all()));
   expect_no_lost_swap(
       store, [this](int) { return url_of_all(); },
       [this] {

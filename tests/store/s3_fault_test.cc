@@ -43,9 +43,9 @@ class S3FaultTest : public ::testing::Test {
   const std::string prefix_ = "fault-" + system_random().uuid();
   FaultProxy proxy_{RadosGateway::shared().port()};
   LoopThread thread_;
-  SyncStore store_{thread_, open_url(RadosGateway::shared().url(prefix_, proxy_.port()))};
+  TestStore store_{thread_, open_url(RadosGateway::shared().url(prefix_, proxy_.port()))};
   /// The same data without the proxy.
-  SyncStore direct_{thread_, open_url(RadosGateway::shared().url(prefix_))};
+  TestStore direct_{thread_, open_url(RadosGateway::shared().url(prefix_))};
 };
 
 // P03: 409, 412, 429 and 5xx ask for four reactions.

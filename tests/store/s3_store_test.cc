@@ -45,7 +45,7 @@ class S3StoreTest : public ::testing::Test {
 };
 
 TEST_F(S3StoreTest, SixteenProcessesOnTwoGatewaysLoseNoSwap) {
-  SyncStore store(thread_, open_url(server_.url(prefix_)));
+  TestStore store(thread_, open_url(server_.url(prefix_)));
   expect_no_lost_swap(store, [this](int i) { return gateway_url(prefix_, i); });
 }
 
@@ -57,7 +57,7 @@ TEST_F(S3StoreTest, OfThirtyTwoCreatorsOneWins) {
 /// and what they were told.
 class WriteStorm {
  public:
-  explicit WriteStorm(SyncStore& store) : store_(store) {
+  explicit WriteStorm(TestStore& store) : store_(store) {
     store_.thread().run([this] {
       for (std::size_t i = 0; i < kAtOnce; ++i) write();
     });
@@ -70,7 +70,7 @@ class WriteStorm {
     return std::count(told_.begin(), told_.end(), outcome);
   }
   /// What was told must be true, whichever it was.
-  void expect_true_answers(SyncStore& reader) {
+  void expect_true_answers(TestStore& reader) {
     for (std::size_t i = 0; i < told_.size(); ++i) {
       const auto read = reader.get(key(i));
       ASSERT_TRUE(read || read.is(Errc::kNotFound)) << read.error().message;
@@ -107,7 +107,7 @@ class WriteStorm {
                        });
   }
 
-  SyncStore& store_;
+  TestStore& store_;
   std::vector<std::string> told_;
   std::size_t answered_ = 0;
   std::promise<void> begun_;
@@ -115,9 +115,9 @@ class WriteStorm {
 };
 
 TEST_F(S3StoreTest, AGatewayKilledMidRequestMakesNoAnswerWrong) {
-  SyncStore reader(thread_, open_url(server_.url(prefix_)));
+  TestStore reader(thread_, open_url(server_.url(prefix_)));
   LoopThread thread;
-  SyncStore writer(thread, open_url(server_.url(prefix_, server_.second_port())));
+  TestStore writer(thread, open_url(server_.url(prefix_, server_.second_port())));
   WriteStorm storm(writer);
   storm.await_first();
   server_.kill(server_.second_port());
@@ -128,10 +128,10 @@ TEST_F(S3StoreTest, AGatewayKilledMidRequestMakesNoAnswerWrong) {
 }
 
 TEST_F(S3StoreTest, AGatewayKilledWithRequestsInItsHandsLeavesThemAmbiguous) {
-  SyncStore reader(thread_, open_url(server_.url(prefix_)));
+  TestStore reader(thread_, open_url(server_.url(prefix_)));
   FaultProxy counting(server_.second_port());
   LoopThread thread;
-  SyncStore writer(thread, open_url(server_.url(prefix_, counting.port())));
+  TestStore writer(thread, open_url(server_.url(prefix_, counting.port())));
   server_.hang(server_.second_port());
   WriteStorm storm(writer);
   while (counting.requests("PUT") == 0) sleep_for(1ms);
@@ -144,9 +144,9 @@ TEST_F(S3StoreTest, AGatewayKilledWithRequestsInItsHandsLeavesThemAmbiguous) {
 }
 
 TEST_F(S3StoreTest, AHungGatewayEndsEachCallAtItsDeadline) {
-  SyncStore reader(thread_, open_url(server_.url(prefix_)));
+  TestStore reader(thread_, open_url(server_.url(prefix_)));
   LoopThread thread;
-  SyncStore writer(thread, open_url(server_.url(prefix_, server_.second_port())));
+  TestStore writer(thread, open_url(server_.url(prefix_, server_.second_port())));
   ASSERT_TRUE(writer.put("before", "body"));
   writer.patience = 2s;
   server_.hang(server_.second_port());
@@ -166,7 +166,7 @@ TEST_F(S3StoreTest, AHungGatewayEndsEachCallAtItsDeadline) {
 }
 
 TEST_F(S3StoreTest, AGatewayThatIsNotThereIsUnavailableAndNothingWasWritten) {
-  SyncStore store(thread_, open_url(server_.url(prefix_, free_port())));
+  TestStore store(thread_, open_url(server_.url(prefix_, free_port())));
   store.patience = 1s;
   EXPECT_TRUE(store.put("key", "body").is(Errc::kUnavailable));
   EXPECT_TRUE(store.get("key").is(Errc::kUnavailable));
@@ -174,7 +174,7 @@ TEST_F(S3StoreTest, AGatewayThatIsNotThereIsUnavailableAndNothingWasWritten) {
 
 TEST_F(S3StoreTest, AWrongSecretIsDeniedAndNotShown) {
   const ScopedEnv wrong("AWS_SECRET_ACCESS_KEY", "not-the-secret");
-  SyncStore store(thread_, open_url(server_.url(prefix_)));
+  TestStore store(thread_, open_url(server_.url(prefix_)));
   for (const Error& error : {store.get("key").error(), store.put("key", "body").error(),
                              store.list("").error(), store.remove("key").error()}) {
     EXPECT_EQ(error.code, Errc::kDenied) << error.message;
@@ -188,7 +188,7 @@ TEST_F(S3StoreTest, AWrongSecretIsDeniedAndNotShown) {
 TEST_F(S3StoreTest, AnAbsentBucketIsNamedAndIsNoAbsentObject) {
   std::string url = server_.url(prefix_);
   url.replace(url.find("//muster/"), 9, "//no-such-bucket/");
-  SyncStore store(thread_, open_url(url));
+  TestStore store(thread_, open_url(url));
   for (const Error& error :
        {store.get("key").error(), store.put("key", "body").error(), store.list("").error()}) {
     EXPECT_EQ(error.code, Errc::kInvalid) << error.message;

@@ -24,7 +24,7 @@ TEST(ProbeS3rverTest, IsRefusedAndLeftEmpty) {
   ASSERT_EQ(server.read_line(), "ready") << "s3rver did not start; it needs npm and its registry";
 
   LoopThread thread;
-  SyncStore store(thread, open_url("s3://muster/probe?endpoint=http://127.0.0.1:" + port +
+  TestStore store(thread, open_url("s3://muster/probe?endpoint=http://127.0.0.1:" + port +
                                    "&region=us-east-1&style=path"));
   const auto users = store.put("state.json", "the user's own");
   ASSERT_TRUE(users) << users.error().message;

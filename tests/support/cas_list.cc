@@ -25,7 +25,7 @@ std::vector<std::string> list_entries(const std::string& body) {
   return entries;
 }
 
-Result<CasStep> append_by_cas(SyncStore& store, const Key& key, const std::string& entry,
+Result<CasStep> append_by_cas(TestStore& store, const Key& key, const std::string& entry,
                               Deadline give_up) {
   CasStep attempt{{}, entry};
   Error last{Errc::kUnavailable, "no time was given"};

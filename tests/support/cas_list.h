@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "store/store.h"
-#include "tests/support/sync_store.h"
+#include "tests/support/test_store.h"
 
 namespace muster {
 
@@ -21,7 +21,7 @@ struct CasStep {
 /// After an ambiguous write whose entry is not in the list, the write may still land. That is safe
 /// here because it can land only at the revision it named, which the next attempt replaces first or
 /// leaves alone by losing.
-Result<CasStep> append_by_cas(SyncStore& store, const Key& key, const std::string& entry,
+Result<CasStep> append_by_cas(TestStore& store, const Key& key, const std::string& entry,
                               Deadline give_up);
 
 /// The words of the list.

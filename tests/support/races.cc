@@ -37,10 +37,10 @@ struct Round {
   std::promise<void> over;
 };
 
-void create_at_once(const std::vector<std::unique_ptr<SyncStore>>& stores, const Key& key,
+void create_at_once(const std::vector<std::unique_ptr<TestStore>>& stores, const Key& key,
                     Round& round) {
   for (std::size_t i = 0; i < stores.size(); ++i) {
-    SyncStore& store = *stores[i];
+    TestStore& store = *stores[i];
     store.thread().loop().post([&store, &key, &round, i] {
       store.store().put(key, "creator " + std::to_string(i), Precondition::absent(),
                         store.deadline(), [&round](const Result<Revision>& made) {
@@ -59,7 +59,7 @@ void create_at_once(const std::vector<std::unique_ptr<SyncStore>>& stores, const
 
 }  // namespace
 
-void expect_no_lost_swap(SyncStore& store, const std::function<std::string(int)>& url,
+void expect_no_lost_swap(TestStore& store, const std::function<std::string(int)>& url,
                          const std::function<void()>& meanwhile) {
   const Key key = "swaps/" + system_random().uuid();
   ASSERT_TRUE(store.put(key, "start", Precondition::absent()));
@@ -93,10 +93,10 @@ void expect_no_lost_swap(SyncStore& store, const std::function<std::string(int)>
 void expect_one_creator(const std::function<std::string(int)>& url, int rounds) {
   std::vector<std::unique_ptr<LoopThread>> threads;
   for (int i = 0; i < kThreads; ++i) threads.push_back(std::make_unique<LoopThread>());
-  std::vector<std::unique_ptr<SyncStore>> stores;
+  std::vector<std::unique_ptr<TestStore>> stores;
   for (int i = 0; i < kCreators; ++i) {
     LoopThread& thread = *threads[static_cast<std::size_t>(i % kThreads)];
-    stores.push_back(std::make_unique<SyncStore>(thread, open_url(url(i))));
+    stores.push_back(std::make_unique<TestStore>(thread, open_url(url(i))));
   }
   const std::string folder = "creators/" + system_random().uuid() + "/";
   for (int i = 0; i < rounds; ++i) {

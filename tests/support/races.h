@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "tests/support/sync_store.h"
+#include "tests/support/test_store.h"
 
 namespace muster {
 
@@ -11,7 +11,7 @@ namespace muster {
 /// process i uses. Fails the test unless every word is in the list once and no predecessor was
 /// used twice. `meanwhile` runs while they are at it.
 void expect_no_lost_swap(
-    SyncStore& store, const std::function<std::string(int)>& url,
+    TestStore& store, const std::function<std::string(int)>& url,
     const std::function<void()>& meanwhile = [] {});
 
 /// In each of `rounds`, 32 handles opened by `url(i)` create one key at once. Fails the test unless

@@ -21,10 +21,10 @@ void StoreConformance::TearDown() {
   threads_.clear();
 }
 
-SyncStore& StoreConformance::open_handle() {
+TestStore& StoreConformance::open_handle() {
   if (threads_.empty() || many_threads()) threads_.push_back(std::make_unique<LoopThread>());
   const auto open = [this](Loop& loop) { return GetParam().open(loop, scope_); };
-  handles_.push_back(std::make_unique<SyncStore>(*threads_.back(), open));
+  handles_.push_back(std::make_unique<TestStore>(*threads_.back(), open));
   const Status safe = probe(*handles_.back());
   if (!safe) ADD_FAILURE() << safe.error().message;
   return *handles_.back();
@@ -70,7 +70,7 @@ StoreFactory url_store_factory(std::string name,
   return {.name = std::move(name), .open = open};
 }
 
-SyncStore::Open open_url(std::string url) {
+TestStore::Open open_url(std::string url) {
   return [url = std::move(url)](Loop& loop) {
     auto opened = open_store(url, loop, {});
     if (!opened) std::fprintf(stderr, "%s\n", opened.error().message.c_str());
@@ -79,7 +79,7 @@ SyncStore::Open open_url(std::string url) {
   };
 }
 
-Status probe(SyncStore& store) {
+Status probe(TestStore& store) {
   Random random = system_random();
   return store.await<Done>([&](Callback<Done> done) {
     probe_store(store.store(), store.thread().loop(), random, store.patience, std::move(done));

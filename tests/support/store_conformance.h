@@ -10,7 +10,7 @@
 
 #include "platform/event_loop.h"
 #include "store/store.h"
-#include "tests/support/sync_store.h"
+#include "tests/support/test_store.h"
 
 namespace muster {
 
@@ -38,10 +38,10 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   void TearDown() override;
 
   /// The first handle, and a second one on the same data.
-  SyncStore& store() { return *handles_.at(0); }
-  SyncStore& other() { return *handles_.at(1); }
+  TestStore& store() { return *handles_.at(0); }
+  TestStore& other() { return *handles_.at(1); }
   /// One more handle on the same data, on a thread of its own where the store allows that.
-  SyncStore& open_handle();
+  TestStore& open_handle();
   [[nodiscard]] bool many_threads() const { return GetParam().many_threads; }
   [[nodiscard]] Capabilities capabilities() { return store().capabilities(); }
 
@@ -56,7 +56,7 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   std::string scope_;
   std::uint64_t bodies_ = 0;
   std::vector<std::unique_ptr<LoopThread>> threads_;
-  std::vector<std::unique_ptr<SyncStore>> handles_;
+  std::vector<std::unique_ptr<TestStore>> handles_;
 };
 
 /// Several handles on one memory store. They share one thread.
@@ -66,10 +66,10 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
 [[nodiscard]] StoreFactory url_store_factory(std::string name,
                                              std::function<std::string(const std::string&)> url);
 
-/// Opens a store by its address for SyncStore; an address that is no good ends the process.
-[[nodiscard]] SyncStore::Open open_url(std::string url);
+/// Opens a store by its address for TestStore; an address that is no good ends the process.
+[[nodiscard]] TestStore::Open open_url(std::string url);
 
 /// Runs the probe on a store. Every handle of the suite begins so, as every campaign does.
-[[nodiscard]] Status probe(SyncStore& store);
+[[nodiscard]] Status probe(TestStore& store);
 
 }  // namespace muster

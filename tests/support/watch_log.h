@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/sync_store.h"
+#include "tests/support/test_store.h"
 
 namespace muster {
 
 /// A running watch and all it has reported. Any thread but the store's own.
 class WatchLog {
  public:
-  WatchLog(SyncStore& store, const std::string& prefix, const std::string& cursor)
+  WatchLog(TestStore& store, const std::string& prefix, const std::string& cursor)
       : store_(store), events_(std::make_shared<Events>()) {
     watch_ = store.watch(prefix, cursor, [events = events_](const WatchEvent& event) {
       const std::lock_guard lock(events->mutex);
@@ -52,7 +52,7 @@ class WatchLog {
     EventList seen;
   };
 
-  SyncStore& store_;
+  TestStore& store_;
   std::shared_ptr<Events> events_;
   std::unique_ptr<Watch> watch_;
 };

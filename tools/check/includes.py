@@ -40,7 +40,7 @@ def judge(layers, for_tests, for_proto, path, bracket, target):
             return f"{module} must not include generated {target}; only {', '.join(for_proto)} may."
     elif first in layers and "/" in target:
         allowed = closure(layers, module)
-        if path.name.endswith("_test.cc"):
+        if "_test" in path.stem:
             allowed = allowed.union(*(closure(layers, extra) for extra in for_tests))
         if first not in allowed:
             return f"{module} must not include {first} ({target}); see tools/check/layers.txt."

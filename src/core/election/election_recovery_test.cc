@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/election/election_scene.h"
+#include "core/election/election_test_scene.h"
 
 namespace muster {
 namespace {

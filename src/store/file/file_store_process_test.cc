@@ -274,7 +274,8 @@ std::string in_private_mounts(const std::string& path, const std::string& mount_
   Pipe pipe;
   Child child([&] {
     std::string said;
-    if (::unshare(CLONE_NEWNS) != 0 ||
+    // Without root, a user namespace of our own makes us root enough.
+    if ((::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         ::mount("tmpfs", path.c_str(), "tmpfs", 0, mount_options.c_str()) != 0) {
       said = std::string("not permitted: ") + std::strerror(errno);
@@ -305,7 +306,6 @@ TEST(FileStoreProcessTest, AFullDiskLeavesNothingBehind) {
     }
     return put.error().message;
   });
-  if (said.starts_with("not permitted")) GTEST_SKIP() << "NOT TESTED, needs root: " << said;
   EXPECT_THAT(said, HasSubstr("the disk is full"));
 }
 
@@ -322,7 +322,6 @@ TEST(FileStoreProcessTest, AReadOnlyFileSystemIsOneSentence) {
     const TestClient client(dir.path());
     return client.error() ? client.error()->message : "opened for writing";
   });
-  if (said.starts_with("not permitted")) GTEST_SKIP() << "NOT TESTED, needs root: " << said;
   EXPECT_THAT(said, HasSubstr("the file system is read-only"));
 }
 

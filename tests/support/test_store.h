@@ -17,17 +17,17 @@ namespace muster {
 /// answered twice ends the process.
 ///
 /// One thread at a time, never the loop's own. `thread` must outlive this.
-class SyncStore {
+class TestStore {
  public:
   using Open = std::function<std::unique_ptr<ObjectStore>(Loop&)>;
 
-  SyncStore(LoopThread& thread, const Open& open) : thread_(thread) {
+  TestStore(LoopThread& thread, const Open& open) : thread_(thread) {
     thread_.run([&] { store_ = open(thread_.loop()); });
     MUSTER_CHECK(store_ != nullptr);
   }
-  ~SyncStore() { destroy(); }
-  SyncStore(const SyncStore&) = delete;
-  SyncStore& operator=(const SyncStore&) = delete;
+  ~TestStore() { destroy(); }
+  TestStore(const TestStore&) = delete;
+  TestStore& operator=(const TestStore&) = delete;
 
   /// Ends the store on its own loop; nothing else may be called afterwards.
   void destroy() {

@@ -1,0 +1,94 @@
+// What a NamespaceCoordinator does with what its election reports.
+
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "coordinator/namespace_coordinator.h"
+
+namespace muster {
+
+void NamespaceCoordinator::handle(const ElectionEvent& event) {
+  std::visit([this](const auto& e) { on(e); }, event);
+  publish();
+}
+
+void NamespaceCoordinator::on(const BecameLeader& event) {
+  guard_ = std::make_shared<LeaseGuard>(loop_, event.epoch, event.deadline);
+  if (campaign_began_) {
+    const Duration took = loop_.now() - *std::exchange(campaign_began_, std::nullopt);
+    election_durations_.observe(took);
+    count([&](CoordinatorMetrics& m) { m.election_duration = took; });
+  }
+  roster_.forget();
+  log_info("became leader",
+           {{"namespace", name_space_}, {"epoch", std::to_string(event.epoch.value())}});
+  publish();
+  host_->begin_term(guard_);
+  host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
+}
+
+void NamespaceCoordinator::on(const LeaseRenewed& event) {
+  if (guard_) guard_->extend(event.deadline);
+}
+
+void NamespaceCoordinator::on(const LostLeadership& event) {
+  if (guard_) guard_->close();
+  guard_.reset();
+  roster_.forget();
+  log_warn("lost leadership", {{"namespace", name_space_},
+                               {"epoch", std::to_string(event.epoch.value())},
+                               {"reason", to_string(event.reason)}});
+  host_->end_term({});
+  host_->emit(TermEndedEvent{name_space_, event.epoch, event.reason});
+}
+
+void NamespaceCoordinator::on(const LeaderChanged& event) {
+  host_->learn_epoch(event.epoch);
+  const bool other = event.current && event.current != event.previous;
+  if (other) count([](CoordinatorMetrics& m) { ++m.leader_changes; });
+  if (event.current != options_.worker_id) campaign_began_.reset();
+  const auto name = [](const std::optional<WorkerId>& id) { return id ? id->value() : "nobody"; };
+  log_info("leader changed", {{"namespace", name_space_},
+                              {"epoch", std::to_string(event.epoch.value())},
+                              {"previous", name(event.previous)},
+                              {"leader", name(event.current)}});
+  host_->emit(LeaderChangedEvent{name_space_, event.previous, event.current, event.epoch});
+}
+
+void NamespaceCoordinator::on(const ElectionStarted&) {
+  campaign_began_ = loop_.now();
+  count([](CoordinatorMetrics& m) { ++m.election_count; });
+}
+
+void NamespaceCoordinator::on(const StateTrouble& event) {
+  report(TroubleEvent::Kind::kStateDamaged, event.problem);
+}
+
+void NamespaceCoordinator::on(const StoreTrouble& event) {
+  if (event.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
+  log_warn("store request failed", {{"namespace", name_space_},
+                                    {"epoch", std::to_string(epoch().value())},
+                                    {"error", to_string(event.error.code)},
+                                    {"message", event.error.message}});
+}
+
+void NamespaceCoordinator::on(const DuplicateWorker& event) {
+  report(TroubleEvent::Kind::kDuplicateWorker,
+         "another process takes part as " + options_.worker_id.value() + " (incarnation " +
+             event.other.value() + "); give every worker an id of its own");
+}
+
+void NamespaceCoordinator::on(const Resigned&) {
+  if (handed_over_) std::exchange(handed_over_, nullptr)();
+}
+
+void NamespaceCoordinator::report(TroubleEvent::Kind kind, const std::string& message) {
+  log_error("trouble", {{"namespace", name_space_},
+                        {"epoch", std::to_string(epoch().value())},
+                        {"kind", to_string(kind)},
+                        {"message", message}});
+  host_->emit(TroubleEvent{name_space_, kind, message});
+}
+
+}  // namespace muster

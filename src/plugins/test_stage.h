@@ -146,6 +146,8 @@ class Stage {
   void with_objects(const std::function<void(MemoryObjects&)>& f) {
     thread_.run([&] { f(*objects_); });
   }
+  /// For hooks, which are on the loop already.
+  [[nodiscard]] MemoryObjects& objects() { return *objects_; }
   [[nodiscard]] std::string body(const Key& key) {
     std::string body;
     with_objects([&](MemoryObjects& objects) {

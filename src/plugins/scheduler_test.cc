@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "plugins/test_stage.h"
 
@@ -221,9 +222,34 @@ TEST_F(SchedulerTest, AnUnclearClaimIsReadBackAndStartedOnce) {
     stage.clock.set_wall(minute(1));
     a.fail_put(1, fault);
     a.work(*term);
+    EXPECT_EQ(runs.size(), fault == Fault::kLanded ? 1 : 0) << "read back at once";
     a.work(*term);
     EXPECT_EQ(runs, std::vector{minute(1)});
   }
+}
+
+// S01: a failed compare-and-swap starts nothing.
+TEST_F(SchedulerTest, AClaimThatAnotherLeaderWonIsNotStarted) {
+  Worker a(stage_, 1, runs_);
+  Worker b(stage_, 2, runs_);
+  const auto first = stage_.term(1);
+  a.lead(*first);
+  const auto second = stage_.term(2);
+  b.lead(*second);
+  stage_.clock.set_wall(minute(1));
+  // The claim of the leader before lands just ahead of this one's.
+  b.process.store.hook = [&, done = false](const Call& call) mutable {
+    if (call.kind != Call::Kind::kPut || std::exchange(done, true)) return Fault::kNone;
+    RunRecord theirs = *decode_run_record(call.body);
+    theirs.epoch = Epoch(1);
+    theirs.nonce = Nonce("theirs");
+    EXPECT_TRUE(stage_.objects().put(kKey, encode(theirs), Precondition::none(), {}, MonoTime{}));
+    return Fault::kNone;
+  };
+  b.work(*second);
+  b.work(*second);
+  EXPECT_TRUE(runs_.empty()) << "the other one may have started it";
+  EXPECT_EQ(b.scheduler->metrics().interrupted, 1);
 }
 
 TEST_F(SchedulerTest, AClaimThatLandsLateIsKnownAgain) {

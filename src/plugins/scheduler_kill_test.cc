@@ -44,7 +44,7 @@ class Life {
     job.name = "tick";
     job.cron = "* * * * *";
     job.missed = MissedRuns::kRunAll;
-    job.run = [this, &history](const ScheduledRun& run) {
+    job.run = [&history](const ScheduledRun& run) {
       EXPECT_TRUE(run.guard.valid());
       ++history.started[run.due];
     };
@@ -55,6 +55,11 @@ class Life {
 
   void work() { scheduler_.coordinator_work(*guard_); }
   [[nodiscard]] bool dead() const { return !guard_->valid(); }
+  /// A claim whose answer was lost and whose process died before it could read it back.
+  void bury(Stage& stage, History& history) {
+    const auto now = stage.body("plugin=scheduler/namespace=test/job=tick.json");
+    if (!unread_.empty() && unread_ == now) note_claim({Call::Kind::kPut, {}, now}, history);
+  }
 
  private:
   Fault meet(const Call& call, History& history) {
@@ -80,14 +85,6 @@ class Life {
     if (record->state == RunState::kClaimed) history.killed_after_claim.insert(record->last_due);
   }
 
- public:
-  /// A claim whose answer was lost and whose process died before it could read it back.
-  void bury(Stage& stage, History& history) {
-    const auto now = stage.body("plugin=scheduler/namespace=test/job=tick.json");
-    if (!unread_.empty() && unread_ == now) note_claim({Call::Kind::kPut, {}, now}, history);
-  }
-
- private:
   std::unique_ptr<LeaseGuard> guard_;
   Stage::Process& process_;
   Scheduler scheduler_;
@@ -108,7 +105,6 @@ void play(std::uint64_t seed) {
   auto leader = std::make_unique<Life>(stage, random, epoch, history);
   // Dead ones come back as zombies now and then: they must not start anything.
   std::vector<std::unique_ptr<Life>> graves;
-  // The first anchor must be in before a run can be missed.
   WallTime now = kStart;
   while (now <= kStart + std::chrono::minutes(kMinutes)) {
     leader->work();

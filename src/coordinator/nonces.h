@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "base/mutex.h"
+#include "base/random.h"
+
+namespace muster {
+
+/// Names that are never given twice: for bodies, ids and claims. Any thread.
+class Nonces {
+ public:
+  explicit Nonces(Random random) : random_(random) {}
+
+  [[nodiscard]] std::string next() EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return random_.uuid();
+  }
+  /// Uniform in [0, bound); `bound` must not be 0.
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    return random_.below(bound);
+  }
+
+ private:
+  Mutex mutex_;
+  Random random_ GUARDED_BY(mutex_);
+};
+
+}  // namespace muster

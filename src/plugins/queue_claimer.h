@@ -1,0 +1,87 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/mutex.h"
+#include "coordinator/lease_guard.h"
+#include "coordinator/nonces.h"
+#include "coordinator/plugin.h"
+#include "coordinator/sync_store.h"
+#include "plugins/queue_options.h"
+#include "plugins/queue_records.h"
+
+namespace muster {
+
+/// "May I still run this message?" Ends before anybody else may claim it.
+using ClaimGuard = LeaseGuard;
+
+namespace queue {
+class Claimer;
+}
+
+/// A message in the hands of one worker. One thread at a time; the guard for any.
+class QueueClaim {
+ public:
+  [[nodiscard]] const std::string& id() const { return message_.id; }
+  [[nodiscard]] const std::string& payload() const { return message_.payload; }
+  /// 1 the first time.
+  [[nodiscard]] unsigned attempt() const { return record_.attempt; }
+  [[nodiscard]] const ClaimGuard& guard() const { return *guard_; }
+
+ private:
+  friend class queue::Claimer;
+  queue::Message message_;
+  queue::ClaimRecord record_;
+  Revision revision_;
+  std::shared_ptr<ClaimGuard> guard_;
+};
+
+namespace queue {
+
+/// The worker's part of a queue: takes tickets and keeps claims. Any thread.
+class Claimer {
+ public:
+  /// `fence` judges the epochs of tickets.
+  Claimer(SyncStore& store, const Clock& clock, Nonces& nonces, const QueueOptions& options,
+          const Keys& keys, WorkerId worker, CoordinatorPlugin& fence);
+
+  [[nodiscard]] Result<std::optional<QueueClaim>> claim();
+  [[nodiscard]] Status extend(QueueClaim& claim);
+  [[nodiscard]] Status acknowledge(QueueClaim& claim);
+  [[nodiscard]] Status fail(QueueClaim& claim, const std::string& reason);
+
+ private:
+  /// The tickets as last read; each is tried by one thread.
+  struct Seen {
+    std::optional<Revision> revision;
+    Board board;
+    std::set<std::string> tried;
+  };
+
+  [[nodiscard]] Status refresh() EXCLUDES(mutex_);
+  /// A ticket that nobody here has tried, with its epoch.
+  [[nodiscard]] std::optional<std::pair<Ticket, Epoch>> next_ticket() EXCLUDES(mutex_);
+  void put_back(const Ticket& ticket) EXCLUDES(mutex_);
+  /// Empty when another was faster.
+  [[nodiscard]] Result<std::optional<QueueClaim>> take(const Ticket& ticket, Epoch epoch);
+  /// Replaces this claim's object, whatever became of an earlier write of its own.
+  [[nodiscard]] Status write(QueueClaim& claim, const ClaimRecord& record);
+  [[nodiscard]] Status finish(QueueClaim& claim, ClaimState state, const std::string& reason);
+  [[nodiscard]] LeaseTerms terms() const { return {options_.visibility_timeout, options_.drift}; }
+
+  SyncStore& store_;
+  const Clock& clock_;
+  Nonces& nonces_;
+  const QueueOptions& options_;
+  const Keys& keys_;
+  const WorkerId worker_;
+  CoordinatorPlugin& fence_;
+  Mutex mutex_;
+  Seen seen_ GUARDED_BY(mutex_);
+};
+
+}  // namespace queue
+}  // namespace muster

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/lease_guard.h"
+#include "coordinator/nonces.h"
+#include "coordinator/sync_store.h"
+#include "core/election/lease.h"
+#include "plugins/queue_options.h"
+#include "plugins/queue_records.h"
+
+namespace muster::queue {
+
+/// The leader's part of a queue: watches claims run out, on its own boot clock, publishes tickets,
+/// buries what was tried too often and sweeps what is finished. Keeps nothing that the store does
+/// not hold: a successor goes on from there. The thread of the plugin's callbacks.
+class Dispatcher {
+ public:
+  Dispatcher(SyncStore& store, const Clock& clock, Nonces& nonces, const QueueOptions& options,
+             const Keys& keys)
+      : store_(store), clock_(clock), nonces_(nonces), options_(options), keys_(keys) {}
+
+  /// A new term: what an earlier one saw no longer counts.
+  void begin();
+  /// One round. On failure the next round goes on where the store stands.
+  [[nodiscard]] Status round(const LeaseGuard& guard);
+
+ private:
+  struct Known {
+    Revision revision;
+    ClaimRecord record;
+    LeaseObserver rest;  ///< Until a claim has run out, a pause is over, a tombstone may go.
+    bool message_gone = false;
+  };
+
+  [[nodiscard]] Status list_messages();
+  [[nodiscard]] Status list_claims();
+  [[nodiscard]] Status learn(const std::string& id);
+  [[nodiscard]] Duration rest_of(const ClaimRecord& record) const;
+
+  [[nodiscard]] Status settle(const LeaseGuard& guard);
+  [[nodiscard]] Status settle_one(const LeaseGuard& guard, const std::string& id, Known& known);
+  [[nodiscard]] Status end(const LeaseGuard& guard, const std::string& id, Known& known,
+                           ClaimState state, const std::string& reason);
+  [[nodiscard]] Status bury(const std::string& id, const Known& known);
+  [[nodiscard]] Status clear(const std::string& id, Known& known);
+  [[nodiscard]] Status sweep(const std::string& id, const Known& known);
+
+  [[nodiscard]] std::vector<Ticket> due() const;
+  [[nodiscard]] Status read_board();
+  [[nodiscard]] Status publish(const LeaseGuard& guard, std::vector<Ticket> tickets);
+
+  SyncStore& store_;
+  const Clock& clock_;
+  Nonces& nonces_;
+  const QueueOptions& options_;
+  const Keys& keys_;
+
+  std::set<std::string> messages_;  ///< As last listed, less those removed since.
+  bool all_listed_ = false;         ///< Whether there are no more of them.
+  std::map<std::string, Known> claims_;
+  std::size_t changes_ = 0;     ///< This round.
+  std::optional<Board> board_;  ///< As it stands, when known.
+  Precondition board_unchanged_;
+};
+
+}  // namespace muster::queue

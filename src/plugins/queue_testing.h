@@ -22,7 +22,7 @@ struct QueueMember {
   /// One round of the leader.
   void lead() { plugin.coordinator_work(guard); }
   /// The claim there must be.
-  [[nodiscard]] QueueClaim claim() { return **plugin.claim(); }
+  [[nodiscard]] QueueClaim claim() { return plugin.claim()->value(); }
   [[nodiscard]] bool finds_none() {
     const auto claimed = plugin.claim();
     return claimed && !*claimed;

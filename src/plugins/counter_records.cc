@@ -1,6 +1,7 @@
 #include "plugins/counter_records.h"
 
 #include <charconv>
+#include <cstdint>
 #include <vector>
 
 #include "base/text.h"
@@ -48,6 +49,9 @@ Result<Total> decode_total(std::string_view body) {
   if (value == json.end() || !value->is_number_integer() || !epoch || lanes == json.end() ||
       !lanes->is_object() || !updated) {
     return {Errc::kCorrupt, "the total lacks its value, epoch, time or lanes"};
+  }
+  if (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX) {
+    return {Errc::kCorrupt, "the total's value has left the range of 64 bits"};
   }
   Total total;
   total.value = value->get<std::int64_t>();

@@ -45,6 +45,7 @@ TEST(CounterRecordsTest, TotalsAreReadBack) {
 
 TEST(CounterRecordsTest, DamagedTotalsAreCorrupt) {
   for (const char* body : {"", "[]", "{}", R"({"value":"1","epoch":1,"lanes":{},"updatedAt":1})",
+                           R"({"value":9223372036854775808,"epoch":1,"lanes":{},"updatedAt":1})",
                            R"({"value":1,"epoch":"1","lanes":{},"updatedAt":1})",
                            R"({"value":1,"epoch":1,"lanes":[],"updatedAt":1})",
                            R"({"value":1,"epoch":1,"lanes":{"a":-1},"updatedAt":1})"}) {

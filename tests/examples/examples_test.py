@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Runs the examples as a reader would: several processes on one directory, one of them killed."""
+import json
+import pathlib
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+PROGRAMS = pathlib.Path(sys.argv[1])
+SOURCES = pathlib.Path(sys.argv[2])
+
+
+class Example:
+    """One running example, whose lines can be waited for."""
+
+    def __init__(self, name, url):
+        self.process = subprocess.Popen([PROGRAMS / f"example_{name}", url], text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.lines = queue.Queue()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line.rstrip("\n"))
+
+    def await_line(self, wanted, seconds=60):
+        limit = time.monotonic() + seconds
+        while (left := limit - time.monotonic()) > 0:
+            try:
+                line = self.lines.get(timeout=left)
+            except queue.Empty:
+                break
+            if wanted(line):
+                return line
+        raise AssertionError("the line that was waited for did not come")
+
+    def end(self, how=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(how)
+        code = self.process.wait(timeout=60)
+        self.reader.join()
+        self.process.stdout.close()
+        return code
+
+
+class ExamplesTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.url = "file://" + self.directory.name + "/store"
+        self.running = []
+
+    def start(self, name):
+        example = Example(name, self.url)
+        self.running.append(example)
+        self.addCleanup(example.end, signal.SIGKILL)
+        return example
+
+    def test_leader_hands_over_when_it_is_stopped(self):
+        first = self.start("leader")
+        first.await_line(lambda line: json.loads(line)["event"] == "term:began")
+        second = self.start("leader")
+        second.await_line(lambda line: json.loads(line)["event"] == "leader:changed")
+        self.assertEqual(first.end(), 0)
+        began = json.loads(second.await_line(lambda line: json.loads(line)["event"] == "term:began"))
+        self.assertEqual(began["epoch"], 2)
+
+    def test_the_count_goes_on_where_the_killed_leader_left_it(self):
+        first = self.start("plugin")
+        count = int(first.await_line(lambda line: line.isdigit() and int(line) >= 3))
+        second = self.start("plugin")
+        first.end(signal.SIGKILL)
+        self.assertGreater(int(second.await_line(str.isdigit)), count)
+
+    def test_the_job_runs_once_at_its_minute(self):
+        workers = [self.start("cron"), self.start("cron")]
+        lines = queue.Queue()
+        for worker in workers:
+            threading.Thread(target=lambda w=worker: lines.put(w.lines.get()), daemon=True).start()
+        self.assertRegex(lines.get(timeout=90), r"^report is due at \d+0000, epoch 1$")
+        with self.assertRaises(queue.Empty):
+            lines.get(timeout=5)
+
+    def test_each_example_is_short(self):
+        for name in ("leader", "plugin", "cron"):
+            text = (SOURCES / name / "main.cc").read_text()
+            self.assertLess(len(text.splitlines()), 60, name)
+
+
+unittest.main(argv=sys.argv[:1])

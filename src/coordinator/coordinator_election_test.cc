@@ -54,6 +54,31 @@ TEST(CoordinatorTest, AFrozenStoreEndsLeadershipInTimeOnEveryWorker) {
   EXPECT_GT(world.leader()->coordinator->epoch(), Epoch(1));
 }
 
+// S03: a lease is written with the times of its send, however slow the read before it was, and a
+// live one is never overwritten.
+TEST(CoordinatorTest, LeasesAreWrittenWithTheTimesOfTheirSend) {
+  CoordinatorWorld world;
+  world.shared->faults.latency_min = 1s;
+  world.shared->faults.latency_max = 1200ms;
+  auto& a = world.add("a");
+  world.add("b");
+  std::optional<LeaderState> last;
+  Duration written_at{};
+  world.shared->objects->subscribe([&](const MemoryObjects::Change& change) {
+    if (change.key != world.keys.state) return;
+    const LeaderState next = world.state();
+    const Duration age = a.process->wall_now() - next.written_at;
+    EXPECT_LE(age, 1201ms);
+    const bool other = last && last->leader && next.incarnation != last->incarnation;
+    EXPECT_FALSE(other && world.world.now() - written_at < 15s);
+    last = next;
+    written_at = world.world.now();
+  });
+  world.run(2min);
+  EXPECT_TRUE(last.has_value());
+}
+
+// S16: whoever takes part reclaims an expired lease with its heartbeats; nobody has to wait for it.
 TEST(CoordinatorTest, CrashFailoverTakesALeaseAndTwoSecondsAtTheMost) {
   std::vector<Duration> times;
   for (std::uint64_t seed = 1; seed <= 21; ++seed) {

@@ -243,6 +243,18 @@ class WordsTest(CheckTest):
         self.assert_passes("words")
 
 
+class LedgerTest(CheckTest):
+    ROW = "| S01 | what must not come back | `{}` |\n"
+
+    def test_finds_a_test_that_does_not_exist_and_a_row_without_one(self):
+        self.write("src/core/a_test.cc", "TEST(ATest, Exists) {}\n")
+        self.write("docs/defects.md", self.ROW.format("ATest.Exists"))
+        self.assert_passes("ledger")
+        self.write("docs/defects.md", self.ROW.format("ATest.IsGone") + "| S02 | words | none |\n")
+        self.assert_finds("ledger", "docs/defects.md:1: S01 names ATest.IsGone",
+                          "docs/defects.md:2: S02 names no test")
+
+
 class CompiledTest(CheckTest):
     """The checks that compile get a tree with the real presets, flags and module rules."""
 

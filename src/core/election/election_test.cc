@@ -71,6 +71,26 @@ TEST(ElectionTest, AnOwnWriteFoundByItsNonceCountsFromItsSend) {
   EXPECT_EQ(scene.election.deadline(), kStart + 12600ms);
 }
 
+// S02: the epoch comes from the very read that the swap is made at, and from the floor.
+TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  scene.floor_raised(kStart);
+  scene.write_fails(Errc::kConflict, kStart);
+  LeaderState released = held_by("a", 3);
+  released.leader.reset();
+  released.workers = {WorkerId("b")};
+  scene.reads(released, "r5", kStart);
+  scene.floor_is(3, kStart);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(4));
+  scene.floor_raised(kStart);
+  EXPECT_EQ(scene.asked<WriteState>().state.epoch, Epoch(4));
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r5"));
+}
+
 TEST(ElectionTest, AnAmbiguousRenewalThatHasNotLandedIsFollowedOnlyByOneAtTheSameRevision) {
   Scene scene;
   scene.becomes_leader(kStart);

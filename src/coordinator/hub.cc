@@ -140,12 +140,14 @@ Result<std::shared_ptr<GlobalCoordinator>> Hub::coordinator(const std::string& n
   CoordinatorOptions named = options;
   if (named.pod.empty()) named.pod = host_name();
   if (named.worker_id.value().empty()) named.worker_id = WorkerId(default_worker_id());
+  const Duration per_call = named.timings().request_timeout;
+  const auto ask = [this, per_call](Callback<Done> done) { probe(per_call, std::move(done)); };
   std::unique_ptr<NamespaceCoordinator> core;
   loop_->run([&] {
     core = std::make_unique<NamespaceCoordinator>(
         name_space, named,
         NamespaceCoordinator::Surroundings{
-            loop_->loop(), callbacks_->loop(), *store_, system_random(), {}});
+            loop_->loop(), callbacks_->loop(), *store_, system_random(), ask});
   });
   coordinator.reset(new GlobalCoordinator(name_space, std::move(core), *loop_));
   return coordinator;

@@ -2,8 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "coordinator/hub.h"
+#include "core/election/records.h"
 #include "tests/support/child_process.h"
 #include "tests/support/scoped_env.h"
 #include "tests/support/store_conformance.h"
@@ -13,19 +18,30 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(ProbeS3rverTest, IsRefusedAndLeftEmpty) {
-  const ScopedEnv access("AWS_ACCESS_KEY_ID", "S3RVER");
-  const ScopedEnv secret("AWS_SECRET_ACCESS_KEY", "S3RVER");
-  const TempDir dir;
-  const std::string source = MUSTER_SOURCE_DIR;
-  const std::string port = std::to_string(free_port());
-  ChildProcess server({source + "/tools/testing/s3rver.sh", "serve", source + "/build/npm",
-                       (dir.path() / "data").string(), port});
-  ASSERT_EQ(server.read_line(), "ready") << "s3rver did not start; it needs npm and its registry";
+/// A server that pretends: it answers every conditional write with success.
+class ProbeS3rverTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string source = MUSTER_SOURCE_DIR;
+    server_ = std::make_unique<ChildProcess>(
+        std::vector<std::string>{source + "/tools/testing/s3rver.sh", "serve",
+                                 source + "/build/npm", (dir_.path() / "data").string(), port_});
+    ASSERT_EQ(server_->read_line(), "ready")
+        << "s3rver did not start; it needs npm and its registry";
+  }
 
+  const ScopedEnv access_{"AWS_ACCESS_KEY_ID", "S3RVER"};
+  const ScopedEnv secret_{"AWS_SECRET_ACCESS_KEY", "S3RVER"};
+  const TempDir dir_;
+  const std::string port_ = std::to_string(free_port());
+  const std::string url_ =
+      "s3://muster/probe?endpoint=http://127.0.0.1:" + port_ + "&region=us-east-1&style=path";
+  std::unique_ptr<ChildProcess> server_;
+};
+
+TEST_F(ProbeS3rverTest, IsRefusedAndLeftEmpty) {
   LoopThread thread;
-  TestStore store(thread, open_url("s3://muster/probe?endpoint=http://127.0.0.1:" + port +
-                                   "&region=us-east-1&style=path"));
+  TestStore store(thread, open_url(url_));
   const auto users = store.put("state.json", "the user's own");
   ASSERT_TRUE(users) << users.error().message;
   const Status verdict = probe(store);
@@ -34,6 +50,20 @@ TEST(ProbeS3rverTest, IsRefusedAndLeftEmpty) {
   EXPECT_THAT(verdict.error().message, HasSubstr("\"create twice\""));
   EXPECT_EQ(store.get("state.json")->revision, *users);
   EXPECT_EQ(store.list("")->objects.size(), 1u) << "the scratch object is gone";
+}
+
+TEST_F(ProbeS3rverTest, NoCoordinatorCampaignsOnIt) {
+  const auto hub = Hub::open(url_).value();
+  CoordinatorOptions options;
+  options.startup_jitter_max = 0s;
+  const auto coordinator = hub->coordinator("default", options).value();
+  std::promise<TroubleEvent> trouble;
+  coordinator->on_event([&](const CoordinatorEvent& event) {
+    if (const auto* found = std::get_if<TroubleEvent>(&event)) trouble.set_value(*found);
+  });
+  coordinator->start();
+  EXPECT_EQ(trouble.get_future().get().kind, TroubleEvent::Kind::kUnsafeStore);
+  EXPECT_TRUE(hub->store().get(NamespaceKeys("default").state).is(Errc::kNotFound));
 }
 
 }  // namespace

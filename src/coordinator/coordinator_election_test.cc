@@ -151,6 +151,22 @@ TEST(CoordinatorTest, SteppingDownPrefersTheOneNamedAndDoesNotWinAgainAtOnce) {
   EXPECT_EQ(c.coordinator->epoch(), Epoch(2));
 }
 
+TEST(CoordinatorTest, AStopDuringAHandOverAnswersBoth) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  world.run(5s);
+  ASSERT_TRUE(a.leads());
+  std::vector<std::string> answered;
+  a.process->post([&] {
+    a.coordinator->step_down({}, 30s, [&] { answered.emplace_back("stepped down"); });
+    a.coordinator->step_down({}, 30s, [&] { answered.emplace_back("refused"); });
+    a.coordinator->stop([&] { answered.emplace_back("stopped"); });
+  });
+  world.run(10s);
+  EXPECT_EQ(answered, (std::vector<std::string>{"refused", "stepped down", "stopped"}));
+  EXPECT_FALSE(a.leads());
+}
+
 // S10: clocks an hour apart change nothing.
 TEST(CoordinatorTest, WallClocksAnHourApartChangeNothing) {
   CoordinatorWorld world;

@@ -3,7 +3,7 @@
 #include <future>
 #include <utility>
 
-#include "base/log.h"
+#include "base/check.h"
 #include "coordinator/namespace_coordinator.h"
 #include "core/election/records.h"
 #include "platform/event_loop.h"
@@ -115,7 +115,10 @@ Hub::~Hub() {
     MutexLock lock(mutex_);
     coordinators.swap(coordinators_);
   }
-  for (auto& [name, coordinator] : coordinators) coordinator->stop();
+  for (auto& [name, coordinator] : coordinators) {
+    coordinator->stop();
+    MUSTER_CHECK(coordinator.use_count() == 1);  // Nobody may keep one beyond its hub.
+  }
   coordinators.clear();
   if (store_) loop_->run([this] { store_.reset(); });
 }
@@ -146,8 +149,8 @@ Result<std::shared_ptr<GlobalCoordinator>> Hub::coordinator(const std::string& n
   loop_->run([&] {
     core = std::make_unique<NamespaceCoordinator>(
         name_space, named,
-        NamespaceCoordinator::Surroundings{
-            loop_->loop(), callbacks_->loop(), *store_, system_random(), ask});
+        NamespaceCoordinator::Surroundings{loop_->loop(), callbacks_->loop(), *store_,
+                                           system_random(), ask});
   });
   coordinator.reset(new GlobalCoordinator(name_space, std::move(core), *loop_));
   return coordinator;

@@ -23,7 +23,8 @@ class NamespaceCoordinator;
 class ObjectStore;
 
 /// One worker's part in one namespace: one election, one heartbeat, any number of plugins.
-/// Made by a Hub. Any thread, except that stop() must not be called from a callback.
+/// Made by a Hub, which it must not outlive. Any thread; but stop(), step_down() and unsubscribe()
+/// wait for callbacks, so they are not for a callback to call.
 class GlobalCoordinator {
  public:
   ~GlobalCoordinator();

@@ -266,6 +266,14 @@ void NamespaceCoordinator::hand_over(ResignOptions options, std::function<void()
 }
 
 void NamespaceCoordinator::stop(std::function<void()> done) {
+  if (handed_over_) {
+    // A hand-over is under way: its caller is answered first, then this begins.
+    handed_over_ = [this, before = std::move(handed_over_), done = std::move(done)] {
+      before();
+      stop(done);
+    };
+    return;
+  }
   if (std::exchange(stopping_, true) || !started_) return done();
   start_timer_.cancel();
   hand_over({.stop = true, .preferred = {}}, [this, done = std::move(done)] {
@@ -277,7 +285,7 @@ void NamespaceCoordinator::stop(std::function<void()> done) {
 
 void NamespaceCoordinator::step_down(std::optional<WorkerId> preferred, Duration hold_off,
                                      std::function<void()> done) {
-  if (stopping_ || !driver_.election().leads(loop_.now())) return done();
+  if (stopping_ || handed_over_ || !driver_.election().leads(loop_.now())) return done();
   hand_over({.hold_off = hold_off, .preferred = std::move(preferred)},
             [this, done = std::move(done)] {
               stop_timer_.cancel();

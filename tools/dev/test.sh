@@ -61,7 +61,7 @@ suite_tsan() {
   build_preset tsan tests_tsan || return
   avoid_random_layout
   # Debian's libraries are not instrumented: without this option each lock inside gRPC is a report.
-  TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}" \
+  TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$PWD/tools/tsan.supp ${TSAN_OPTIONS:-}" \
     run_ctest tsan "the label tsan" -L '^tsan$'
 }
 

@@ -245,6 +245,7 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
   if (!written) {
     // Rule E6: whatever went wrong, the write may have landed. Read before acting.
     step_.events.emplace_back(StoreTrouble{written.error()});
+    write_failed_ = true;
     ask(Phase::kReadingState, ReadState{known_.revision});
     return finish();
   }
@@ -267,8 +268,13 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
 
 void Election::consider(MonoTime now) {
   if (phase_ != Phase::kIdle) return;
+  const bool unsettled = std::exchange(write_failed_, false) && !sent_.empty();
+  if (resigning_ && resigning_->without_receipt) return finish_resigning(false, now);
+  if (unsettled && !leads(now)) {
+    // It may land yet. Trying again at once would only hammer a store that refuses writes.
+    return wait_until(now + random_.between(config_.retry_wait / 2, config_.retry_wait));
+  }
   if (resigning_) {
-    if (resigning_->without_receipt) return finish_resigning(false, now);
     if (mine(known_.state)) return release(now);
     const auto& receipt = known_.state ? known_.state->released : std::nullopt;
     return finish_resigning(receipt && receipt->incarnation == config_.incarnation, now);

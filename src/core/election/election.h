@@ -237,6 +237,7 @@ class Election {
   MonoTime hold_off_until_ = MonoTime::min();
   bool eligible_ = true;
   bool stopped_ = false;
+  bool write_failed_ = false;   ///< The read under way settles a write that was not confirmed.
   bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
   ElectionStep step_;
 };

@@ -289,6 +289,34 @@ TEST(ElectionTest, AnIneligibleWorkerObservesAndNeverCampaigns) {
   EXPECT_GT(scene.election.wake_at(), kStart);
 }
 
+TEST(ElectionTest, AStoreThatRefusesWritesIsNotHammered) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  scene.floor_raised(kStart);
+  scene.write_fails(Errc::kAmbiguous, kStart);
+  scene.reads_absent(kStart);
+  EXPECT_FALSE(scene.request);
+  EXPECT_GE(scene.election.wake_at(), kStart + 500ms);
+  scene.wake(kStart + 1s);
+  scene.reads_absent(kStart + 1s);
+  EXPECT_TRUE(scene.asks<ReadFloor>());
+}
+
+TEST(ElectionTest, AReleaseThatDoesNotLandIsTriedAgainAfterAWait) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.resign({.stop = true, .preferred = {}}, kStart + 1s);
+  scene.write_fails(Errc::kAmbiguous, kStart + 1s);
+  scene.reads_unchanged(kStart + 1s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 2s);
+  scene.reads_unchanged(kStart + 2s);
+  EXPECT_TRUE(scene.asks<WriteState>());
+}
+
 TEST(ElectionTest, AThrottledStoreIsLeftAloneForAsLongAsItAsks) {
   Scene scene;
   scene.wake(kStart);

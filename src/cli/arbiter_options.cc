@@ -1,0 +1,41 @@
+#include "cli/arbiter_options.h"
+
+#include "cli/options.h"
+#include "core/election/records.h"
+
+namespace muster::cli {
+
+void ArbiterOptions::declare(CLI::App& app) {
+  add_text(app, "--arbiter", "URL", url, "The store that judges: file:///…, s3://…, etcd://…");
+  add_text(app, "--cacert", "FILE", hub.ca_file, "Who may vouch for the store's server (PEM)");
+  add_text(app, "--cert", "FILE", hub.cert_file, "What this side shows (PEM), with --key");
+  add_text(app, "--key", "FILE", hub.key_file, "The private key of --cert (PEM)");
+}
+
+void ArbiterOptions::declare_namespace(CLI::App& app) {
+  add_text(app, "--namespace", "NAME", name_space, "Which election of that store");
+}
+
+void ArbiterOptions::declare_timeout(CLI::App& app) {
+  add_duration(app, "--timeout", hub.store_timeout, "How long the store may take for one answer");
+}
+
+Status ArbiterOptions::check() const {
+  if (url.empty()) {
+    return {Errc::kInvalid,
+            "say which store judges, with --arbiter URL (such as file:///var/lib/app/muster) or "
+            "MUSTER_ARBITER"};
+  }
+  if (hub.cert_file.empty() != hub.key_file.empty()) {
+    return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
+  }
+  if (hub.store_timeout <= Duration(0)) return {Errc::kInvalid, "--timeout must be above zero"};
+  return validate_name("namespace", name_space);
+}
+
+Result<std::unique_ptr<Hub>> ArbiterOptions::open() const {
+  if (Status status = check(); !status) return status.error();
+  return Hub::open(url, hub);
+}
+
+}  // namespace muster::cli

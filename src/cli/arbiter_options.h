@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "coordinator/hub.h"
+
+namespace CLI {
+class App;
+}
+
+namespace muster::cli {
+
+/// Which store judges, and how to reach it: the options that all election commands share.
+struct ArbiterOptions {
+  std::string url;
+  std::string name_space = "default";
+  HubOptions hub;
+
+  /// --arbiter and the TLS files.
+  void declare(CLI::App& app);
+  void declare_namespace(CLI::App& app);
+  void declare_timeout(CLI::App& app);
+
+  /// What must be there is there.
+  [[nodiscard]] Status check() const;
+  [[nodiscard]] Result<std::unique_ptr<Hub>> open() const;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,15 @@
+#include "cli/commands.h"
+
+namespace muster::cli {
+
+std::vector<std::unique_ptr<Command>> all_commands() {
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(make_worker_command());
+  commands.push_back(make_leader_command());
+  commands.push_back(make_workers_command());
+  commands.push_back(make_probe_command());
+  commands.push_back(make_lint_command());
+  return commands;
+}
+
+}  // namespace muster::cli

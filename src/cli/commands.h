@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace muster::cli {
+
+[[nodiscard]] std::unique_ptr<Command> make_worker_command();
+[[nodiscard]] std::unique_ptr<Command> make_leader_command();
+[[nodiscard]] std::unique_ptr<Command> make_workers_command();
+[[nodiscard]] std::unique_ptr<Command> make_probe_command();
+[[nodiscard]] std::unique_ptr<Command> make_lint_command();
+
+/// Every command, in the order in which help lists them.
+[[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();
+
+}  // namespace muster::cli

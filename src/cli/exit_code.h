@@ -1,0 +1,22 @@
+#pragma once
+
+#include "base/result.h"
+
+namespace muster::cli {
+
+/// What `muster` ends with. Scripts decide by these, so they never change their meaning.
+enum ExitCode : int {
+  kDone = 0,
+  kNo = 1,            ///< The answer is "no": nobody leads.
+  kUnsafeStore = 3,   ///< The store cannot judge an election.
+  kUsage = 64,        ///< The command line, the environment or the file is wrong.
+  kUnreachable = 69,  ///< No answer from the store.
+  kOutputLost = 74,   ///< Nobody reads what it prints.
+};
+
+/// The code for a command that failed with `error`.
+[[nodiscard]] constexpr int exit_code(const Error& error) {
+  return error.code == Errc::kInvalid ? kUsage : kUnreachable;
+}
+
+}  // namespace muster::cli

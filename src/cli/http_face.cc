@@ -1,0 +1,132 @@
+#include "cli/http_face.h"
+
+#include <httplib.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kThreads = 4;
+
+void answer(httplib::Response& response, int status, const std::string& json) {
+  response.status = status;
+  response.set_header("Cache-Control", "no-store");
+  response.set_content(json + "\n", "application/json");
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+class Server final : public HttpFace {
+ public:
+  Server(ListenAddress address, std::shared_ptr<GlobalCoordinator> coordinator)
+      : address_(std::move(address)), coordinator_(std::move(coordinator)) {
+    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+    // The library's own choice, SO_REUSEPORT, would let two workers share one port unnoticed.
+    server_.set_socket_options([](socket_t socket) {
+      const int on = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
+    server_.set_keep_alive_max_count(1);
+    server_.set_read_timeout(5);
+    server_.set_write_timeout(5);
+    server_.set_payload_max_length(0);
+    server_.Get("/leader", [this](const auto&, auto& response) { leader(response); });
+    server_.Get("/workers", [this](const auto&, auto& response) { workers(response); });
+    server_.Get("/metrics.json", [this](const auto&, auto& response) {
+      answer(response, 200, coordinator_->metrics().to_json());
+    });
+    server_.Get("/healthz", [](const auto&, auto& response) {
+      answer(response, 200, dump({{"healthy", true}}));
+    });
+    server_.set_error_handler([](const auto&, auto& response) {
+      if (!response.body.empty()) return;  // An answer of ours, such as 503 from /leader.
+      answer(response, response.status,
+             dump({{"error", "ask for /leader, /workers, /metrics.json or /healthz with GET"}}));
+    });
+  }
+
+  ~Server() override {
+    server_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  bool bind() {
+    if (address_.port == 0) {
+      address_.port = server_.bind_to_any_port(address_.host.c_str());
+      if (address_.port <= 0) return false;
+    } else if (!server_.bind_to_port(address_.host.c_str(), address_.port)) {
+      return false;
+    }
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    // stop() before the server runs would be lost, and its thread would run for ever.
+    while (!server_.is_running()) std::this_thread::yield();
+    return true;
+  }
+
+  [[nodiscard]] const ListenAddress& address() const override { return address_; }
+
+ private:
+  // The deadline is taken first: when it has passed, what follows says so too.
+  void leader(httplib::Response& response) const {
+    const auto left = to_ms(coordinator_->lease_left());
+    const auto leader = coordinator_->leader();
+    answer(response, left > 0 ? 200 : 503,
+           dump({{"leader", leader ? Json(leader->value()) : Json(nullptr)},
+                 {"epoch", coordinator_->epoch().value()},
+                 {"deadlineMs", left}}));
+  }
+
+  void workers(httplib::Response& response) const {
+    Json ids = Json::array();
+    for (const WorkerId& worker : coordinator_->active_workers()) ids.push_back(worker.value());
+    answer(response, 200, dump({{"namespace", coordinator_->name_space()}, {"workers", ids}}));
+  }
+
+  ListenAddress address_;
+  std::shared_ptr<GlobalCoordinator> coordinator_;
+  httplib::Server server_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<ListenAddress> ListenAddress::parse(const std::string& text) {
+  ListenAddress address;
+  const auto colon = text.rfind(':');
+  std::string host = colon == text.npos ? "" : text.substr(0, colon);
+  const bool bracketed = host.starts_with("[") && host.ends_with("]");
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const auto port = parse_unsigned(colon == text.npos ? text : text.substr(colon + 1));
+  if (!port || *port > 65535 || (!bracketed && host.find(':') != host.npos)) {
+    return {Errc::kInvalid, "\"" + text + "\" is no address; write 127.0.0.1:9010 or [::1]:9010"};
+  }
+  if (!host.empty()) address.host = host;
+  address.port = static_cast<int>(*port);
+  return address;
+}
+
+std::string ListenAddress::url() const {
+  const bool v6 = host.find(':') != host.npos;
+  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+Result<std::unique_ptr<HttpFace>> HttpFace::listen(const ListenAddress& address,
+                                                   std::shared_ptr<GlobalCoordinator> coordinator) {
+  auto server = std::make_unique<Server>(address, std::move(coordinator));
+  if (!server->bind()) {
+    return {Errc::kInvalid, "cannot listen on " + address.url() +
+                                "; is the port taken, or the address not of this host?"};
+  }
+  return std::unique_ptr<HttpFace>(std::move(server));
+}
+
+}  // namespace muster::cli

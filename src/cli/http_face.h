@@ -1,0 +1,43 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "coordinator/hub.h"
+
+namespace muster::cli {
+
+/// Where to listen: 127.0.0.1:9010, [::1]:9010, or a port alone, which means loopback. Port 0
+/// takes a free one.
+struct ListenAddress {
+  std::string host = "127.0.0.1";
+  int port = 0;
+
+  [[nodiscard]] static Result<ListenAddress> parse(const std::string& text);
+  /// http://127.0.0.1:9010
+  [[nodiscard]] std::string url() const;
+};
+
+/// Lets any program ask a worker over HTTP, read-only:
+///
+///   GET /leader        200 while this worker leads, else 503; leader, epoch, deadlineMs
+///   GET /workers       who is in
+///   GET /metrics.json  the coordinator's metrics
+///   GET /healthz       200 while the process answers
+///
+/// Answers come from memory and never wait for the store. Without encryption and without
+/// authentication: loopback is the place for it. Connections are closed after one answer, so that
+/// idle ones cannot keep others out. Threads of its own; make and destroy on any.
+class HttpFace {
+ public:
+  /// Listens from now on. `coordinator` is asked until this is destroyed.
+  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(
+      const ListenAddress& address, std::shared_ptr<GlobalCoordinator> coordinator);
+  virtual ~HttpFace() = default;
+
+  /// With the port that was taken.
+  [[nodiscard]] virtual const ListenAddress& address() const = 0;
+};
+
+}  // namespace muster::cli

@@ -1,0 +1,51 @@
+#include "cli/leader_answer.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::cli {
+namespace {
+
+LeaderState held() {
+  LeaderState state;
+  state.leader = WorkerId("w1");
+  state.epoch = Epoch(7);
+  state.lease = 15s;
+  return state;
+}
+
+TEST(LeaderAnswerTest, EstimatesTheLeaseFromTheStoresAge) {
+  const LeaderAnswer answer = judge(held(), 4s);
+  EXPECT_EQ(answer.to_json(),
+            R"({"leader":"w1","epoch":7,"leaseLeftMs":11000,"ageMs":4000,"confirmed":true})");
+  EXPECT_EQ(answer.to_text(), "w1 leads, epoch 7, lease left 11s, renewed 4s ago");
+}
+
+TEST(LeaderAnswerTest, AnExpiredLeaseIsNobodys) {
+  EXPECT_EQ(judge(held(), 15s).to_json(),
+            R"({"leader":null,"epoch":7,"leaseLeftMs":null,"ageMs":15000,"confirmed":true})");
+  EXPECT_EQ(judge(held(), 15s).to_text(), "nobody leads; the last epoch was 7");
+}
+
+TEST(LeaderAnswerTest, OneLookAtAStoreWithoutAClockCannotTell) {
+  const LeaderAnswer answer = judge(held(), {});
+  EXPECT_EQ(answer.to_json(),
+            R"({"leader":"w1","epoch":7,"leaseLeftMs":null,"ageMs":null,"confirmed":false})");
+}
+
+TEST(LeaderAnswerTest, ALeaseOfUnknownLengthCannotBeConfirmed) {
+  LeaderState state = held();
+  state.lease = 0s;
+  EXPECT_FALSE(judge(state, 4s).confirmed);
+}
+
+TEST(LeaderAnswerTest, AReleaseIsCertainWithoutAClock) {
+  LeaderState state = held();
+  state.leader.reset();
+  const LeaderAnswer answer = judge(state, {});
+  EXPECT_FALSE(answer.leader);
+  EXPECT_TRUE(answer.confirmed);
+  EXPECT_EQ(nobody_yet().to_text(), "nobody has led yet");
+}
+
+}  // namespace
+}  // namespace muster::cli

@@ -1,0 +1,90 @@
+#include "cli/options.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace muster::cli {
+namespace {
+
+// The shortest text that reads back as the number.
+std::string format_number(double number) {
+  std::string text(32, '\0');
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
+  text.resize(static_cast<std::size_t>(end - text.data()));
+  return text;
+}
+
+}  // namespace
+
+void add_value(CLI::App& app, const std::string& name, const std::string& type,
+               const std::string& initial, const std::string& text, Setter set) {
+  const auto apply = [name, set = std::move(set)](const std::string& value) {
+    if (const Status status = set(value); !status) {
+      throw CLI::ValidationError(name, status.error().message);
+    }
+  };
+  app.add_option_function<std::string>(name, apply, text)->type_name(type)->default_str(initial);
+}
+
+void add_text(CLI::App& app, const std::string& name, const std::string& type, std::string& target,
+              const std::string& text) {
+  add_value(app, name, type, target, text, [&target](const std::string& value) -> Status {
+    if (value.empty()) return {Errc::kInvalid, "the value is empty"};
+    target = value;
+    return Done{};
+  });
+}
+
+void add_duration(CLI::App& app, const std::string& name, Duration& target,
+                  const std::string& text) {
+  const std::string initial = target > Duration(0) ? format_duration(target) : "";
+  add_value(app, name, "TIME", initial, text, [&target](const std::string& value) {
+    const auto duration = parse_duration(value);
+    if (!duration) return Status(duration.error());
+    target = *duration;
+    return Status(Done{});
+  });
+}
+
+void add_switch(CLI::App& app, const std::string& name, bool& target, const std::string& text) {
+  add_value(app, name, "on|off", target ? "on" : "off", text, [&target](const std::string& value) {
+    const auto flag = parse_bool(value);
+    if (!flag) return Status(flag.error());
+    target = *flag;
+    return Status(Done{});
+  });
+}
+
+void add_number(CLI::App& app, const std::string& name, double& target, const std::string& text) {
+  add_value(app, name, "NUMBER", format_number(target), text,
+            [&target](const std::string& value) -> Status {
+              double number = 0;
+              const auto [end, error] =
+                  std::from_chars(value.data(), value.data() + value.size(), number);
+              if (error != std::errc() || end != value.data() + value.size() ||
+                  !std::isfinite(number) || number <= 0) {
+                return {Errc::kInvalid, "\"" + value + "\" is not a number above zero"};
+              }
+              target = number;
+              return Done{};
+            });
+}
+
+void add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& text) {
+  app.add_flag(name, target, text);
+}
+
+Result<std::uint32_t> parse_count(const std::string& text) {
+  const auto number = parse_unsigned(text);
+  if (!number || *number == 0 || *number > 1'000'000) {
+    return {Errc::kInvalid, "\"" + text + "\" is not a whole number from 1 to 1000000"};
+  }
+  return static_cast<std::uint32_t>(*number);
+}
+
+}  // namespace muster::cli

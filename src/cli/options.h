@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace CLI {
+class App;
+}
+
+/// Options as commands declare them. Each takes one value, is checked the same way wherever the
+/// value comes from, and writes to a variable that must outlive the parser and holds the default.
+namespace muster::cli {
+
+using Setter = std::function<Status(const std::string&)>;
+
+/// `name` is the long name with its dashes; `type` and `initial` are shown by --help.
+void add_value(CLI::App& app, const std::string& name, const std::string& type,
+               const std::string& initial, const std::string& text, Setter set);
+void add_text(CLI::App& app, const std::string& name, const std::string& type, std::string& target,
+              const std::string& text);
+void add_duration(CLI::App& app, const std::string& name, Duration& target,
+                  const std::string& text);
+/// on or off.
+void add_switch(CLI::App& app, const std::string& name, bool& target, const std::string& text);
+/// A number above zero.
+void add_number(CLI::App& app, const std::string& name, double& target, const std::string& text);
+/// Takes no value: its presence says yes.
+void add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& text);
+
+/// A whole number from 1 to a million.
+[[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text);
+template <typename Number>
+void add_count(CLI::App& app, const std::string& name, Number& target, const std::string& text) {
+  add_value(app, name, "N", std::to_string(target), text, [&target](const std::string& value) {
+    const auto number = parse_count(value);
+    if (!number) return Status(number.error());
+    target = static_cast<Number>(*number);
+    return Status(Done{});
+  });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,92 @@
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "cli/arbiter_options.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "platform/event_loop.h"
+#include "platform/system_clock.h"
+#include "store/open.h"
+#include "store/probe.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ProbeCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "probe"; }
+  [[nodiscard]] const char* summary() const override {
+    return "Is this store safe to judge elections?";
+  }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster probe --arbiter 's3://bucket/app?region=eu-central-1'\n"
+           "\n"
+           "Exits with 0 when the store kept every promise, with 3 and the reason when it did not, "
+           "and\n"
+           "with 69 when there was no answer. Writes and removes one object, muster-probe/….\n";
+  }
+
+  void declare(CLI::App& app) override {
+    arbiter_.declare(app);
+    arbiter_.declare_timeout(app);
+    add_flag(app, "--json", json_, "Print one JSON object");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (Status status = arbiter_.check(); !status) return status.error();
+    LoopThread thread;
+    Result<std::unique_ptr<ObjectStore>> store = Error{Errc::kUnavailable, "not opened"};
+    StoreOptions options;
+    options.tls = {arbiter_.hub.ca_file, arbiter_.hub.cert_file, arbiter_.hub.key_file};
+    thread.run([&] { store = open_store(arbiter_.url, thread.loop(), options); });
+    if (!store) return store.error();
+    const std::string address = (*store)->describe();
+    const Status verdict = probe(terminal, thread, **store);
+    thread.run([&] { store->reset(); });
+    if (!verdict && !verdict.is(Errc::kUnsupported)) return verdict.error();
+    print(terminal, address, verdict);
+    return verdict ? kDone : kUnsafeStore;
+  }
+
+ private:
+  Status probe(Terminal& terminal, LoopThread& thread, ObjectStore& store) {
+    Random random = system_random();
+    std::promise<Status> answered;
+    thread.loop().post([&] {
+      probe_store(store, thread.loop(), random, arbiter_.hub.store_timeout,
+                  [&](Status status) { answered.set_value(std::move(status)); });
+    });
+    std::future<Status> answer = answered.get_future();
+    if (terminal.progress && answer.wait_for(1s) != std::future_status::ready) {
+      terminal.err << "muster probe: waiting for the store…\n" << std::flush;
+    }
+    return answer.get();
+  }
+
+  void print(Terminal& terminal, const std::string& address, const Status& verdict) const {
+    const bool safe = verdict.ok();
+    if (json_) {
+      const Json json = {{"arbiter", address},
+                         {"safe", safe},
+                         {"reason", safe ? Json(nullptr) : Json(verdict.error().message)}};
+      return terminal.line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+    }
+    terminal.line(safe ? terminal.green("safe: ") + address + " kept every promise of the probe"
+                       : terminal.red(verdict.error().message));
+  }
+
+  ArbiterOptions arbiter_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_probe_command() {
+  return std::make_unique<ProbeCommand>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,249 @@
+#include "cli/program.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "cli/commands.h"
+#include "cli/http_face.h"
+
+namespace muster::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Outcome muster(const std::vector<std::string>& words) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{out, err};
+  const int code = run(words, terminal);
+  return {code, out.str(), err.str()};
+}
+
+/// A variable that is there for one test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
+  ~Variable() { ::unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// A YAML file that is there for one test.
+class File {
+ public:
+  explicit File(const std::string& text)
+      : path_(testing::TempDir() + "muster-" +
+              testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml") {
+    std::ofstream(path_) << text;
+  }
+  ~File() { std::filesystem::remove(path_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+std::int64_t lease_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return nlohmann::json::parse(outcome.out)["leaseTimeout"];
+}
+
+TEST(ProgramTest, PrintsItsVersion) {
+  EXPECT_EQ(muster({"--version"}).out, std::string("muster ") + MUSTER_VERSION + "\n");
+}
+
+TEST(ProgramTest, EveryCommandIsListedAndHasAnExample) {
+  const Outcome all = muster({"help"});
+  EXPECT_EQ(all.code, 0);
+  EXPECT_EQ(muster({"--help"}).out, all.out);
+  for (const auto& command : all_commands()) {
+    EXPECT_THAT(all.out, HasSubstr(std::string("\n  ") + command->name() + " "));
+    const Outcome help = muster({command->name(), "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr(std::string("Example:\n  muster ") + command->name()));
+    EXPECT_EQ(muster({"help", command->name()}).out, help.out);
+  }
+}
+
+TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{}, "muster: no command is given; muster help lists them\n"},
+      {{"leadr"}, "muster: unknown command leadr; did you mean leader?\n"},
+      {{"help", "lnt"}, "muster help: unknown command lnt; did you mean lint?\n"},
+      {{"xyzzy-quux"}, "muster: unknown command xyzzy-quux; muster help lists the commands\n"},
+      {{"lint", "--lease-timout", "5s"},
+       "muster lint: unknown option --lease-timout; did you mean --lease-timeout?\n"},
+      {{"lint", "--lease-timout=5s"},
+       "muster lint: unknown option --lease-timout; did you mean --lease-timeout?\n"},
+      {{"lint", "extra"},
+       "muster lint: unexpected argument extra; muster lint --help shows what it "
+       "takes\n"},
+      {{"lint", "--workers"}, "muster lint: --workers needs a value\n"},
+      {{"lint", "--workers", "2", "--workers", "3"},
+       "muster lint: --workers is given more than once; keep one of them\n"},
+      {{"lint", "--workers", "0"},
+       "muster lint: --workers: \"0\" is not a whole number from 1 to 1000000\n"},
+      {{"lint", "--lease-timeout", "15"},
+       "muster lint: --lease-timeout: \"15\" is not a duration; write it like 250ms, 5s, 2m or "
+       "1h\n"},
+      {{"leader"},
+       "muster leader: say which store judges, with --arbiter URL (such as "
+       "file:///var/lib/app/muster) or MUSTER_ARBITER\n"},
+      {{"leader", "--arbiter", "memory:", "--cert", "a"},
+       "muster leader: --cert and --key belong together: give both or neither\n"},
+  };
+  for (const auto& [words, sentence] : cases) {
+    const Outcome outcome = muster(words);
+    EXPECT_EQ(outcome.code, 64) << sentence;
+    EXPECT_EQ(outcome.err, sentence);
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST(ProgramTest, RefusesUnsafeTimingsAndShowsTheSum) {
+  for (const char* command : {"lint", "worker"}) {
+    const Outcome outcome = muster({command, "--lease-timeout", "5s"});
+    EXPECT_EQ(outcome.code, 64);
+    EXPECT_THAT(outcome.err, HasSubstr("= 7500ms must be below the held time 4200ms"));
+  }
+  EXPECT_THAT(muster({"lint", "--worker-timeout", "5s"}).err, HasSubstr("workerTimeout 5s"));
+}
+
+TEST(ProgramTest, TheCommandLineWinsOverTheEnvironmentAndThatOverTheFile) {
+  const File file("lease-timeout: 16s\nworkers: 5\n");
+  const std::vector<std::string> base{"lint", "--json", "--config", file.path()};
+  EXPECT_EQ(lease_of(muster({"lint", "--json"})), 15000);
+  EXPECT_EQ(lease_of(muster(base)), 16000);
+  const Variable variable("MUSTER_LEASE_TIMEOUT", "17s");
+  EXPECT_EQ(lease_of(muster(base)), 17000);
+  std::vector<std::string> more = base;
+  more.insert(more.end(), {"--lease-timeout", "18s"});
+  EXPECT_EQ(lease_of(muster(more)), 18000);
+}
+
+TEST(ProgramTest, TheEnvironmentIsParsedStrictly) {
+  {
+    const Variable variable("MUSTER_LEASE_TIMEOUT", "soon");
+    const Outcome outcome = muster({"lint"});
+    EXPECT_EQ(outcome.code, 64);
+    EXPECT_THAT(outcome.err, HasSubstr("MUSTER_LEASE_TIMEOUT: --lease-timeout: \"soon\" is not"));
+  }
+  {
+    const Variable variable("MUSTER_JSON", "perhaps");
+    EXPECT_EQ(muster({"lint"}).err,
+              "muster lint: MUSTER_JSON: \"perhaps\" is neither true nor false\n");
+  }
+  for (const auto& [value, json] : {std::pair("yes", true), {"0", false}, {"", false}}) {
+    const Variable variable("MUSTER_JSON", value);
+    EXPECT_EQ(muster({"lint"}).out.starts_with("{"), json) << value;
+  }
+}
+
+TEST(ProgramTest, AFileIsNamedByTheEnvironmentToo) {
+  const File file("lease-timeout: 16s\njson: true\n");
+  const Variable variable("MUSTER_CONFIG", file.path().c_str());
+  EXPECT_EQ(lease_of(muster({"lint"})), 16000);
+}
+
+TEST(ProgramTest, AnUnknownKeyInAFileIsAnErrorThatNamesTheNearest) {
+  const File file("arbiter: file:///tmp/x\nlease-timout: 16s\n");
+  const Outcome outcome = muster({"lint", "--config", file.path()});
+  EXPECT_EQ(outcome.code, 64);
+  EXPECT_EQ(outcome.err,
+            "muster lint: " + file.path() +
+                ", line 2: unknown option lease-timout; did you mean lease-timeout?\n");
+}
+
+TEST(ProgramTest, AFileMayHoldOptionsOfOtherCommands) {
+  const File file("arbiter: file:///tmp/x\nid: w1\nhttp: 127.0.0.1:0\nlease-timeout: 16s\n");
+  EXPECT_EQ(lease_of(muster({"lint", "--json", "--config", file.path()})), 16000);
+}
+
+TEST(ProgramTest, AWrongValueInAFileIsShownWithItsLine) {
+  const File file("workers: 3\nlease-timeout: 31\n");
+  EXPECT_THAT(muster({"lint", "--config", file.path()}).err,
+              HasSubstr(file.path() + ", line 2: --lease-timeout: \"31\" is not a duration"));
+  EXPECT_THAT(muster({"lint", "--config", "/no/such/file"}).err,
+              HasSubstr("cannot read the file /no/such/file"));
+}
+
+TEST(ProgramTest, LintPrintsOneJsonObject) {
+  EXPECT_EQ(muster({"lint", "--json", "--workers", "8"}).out,
+            R"({"workers":8,"heartbeatInterval":5000,"heartbeatJitter":1000,"leaseTimeout":15000,)"
+            R"("workerTimeout":20000,"requestTimeout":3000,"failoverWorstMs":22000,)"
+            R"("failoverWorstSlowStoreMs":43000,"workersMax":30250,"requestsPerFollowerCycle":1.5,)"
+            R"("requestsPerLeaderCycle":2.0,"requestsPerHour":8312.7273,"putsPerHour":3370.9091,)"
+            R"("getsPerHour":4581.8182,"listsPerHour":360.0,"dollarsPerMonth":14.9557})"
+            "\n");
+}
+
+TEST(ProgramTest, LintSaysWhatItAssumes) {
+  const std::string text = muster({"lint"}).out;
+  EXPECT_THAT(text, HasSubstr("at worst 22s after a crash"));
+  EXPECT_THAT(text, HasSubstr("US standard prices"));
+}
+
+TEST(ProgramTest, OneLookAtAnEmptyMemoryStore) {
+  const Outcome leader = muster({"leader", "--arbiter", "memory:", "--json"});
+  EXPECT_EQ(leader.code, 1);
+  EXPECT_EQ(leader.out, R"({"leader":null,"epoch":0,"leaseLeftMs":null,"ageMs":null,)"
+                        R"("confirmed":true})"
+                        "\n");
+  EXPECT_EQ(muster({"workers", "--arbiter", "memory:", "--json", "--namespace", "a"}).out,
+            R"({"namespace":"a","leader":null,"epoch":0,"workers":[]})"
+            "\n");
+  EXPECT_EQ(muster({"probe", "--arbiter", "memory:", "--json"}).out,
+            R"({"arbiter":"memory:","safe":true,"reason":null})"
+            "\n");
+}
+
+TEST(ProgramTest, ColoursOnlyWhereTheyAreWelcome) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Terminal terminal{out, err, /*colour=*/true};
+  EXPECT_EQ(run({"leader", "--arbiter", "memory:"}, terminal), 1);
+  EXPECT_THAT(out.str(), HasSubstr("\033[31m"));
+  out.str("");
+  EXPECT_EQ(run({"leader", "--arbiter", "memory:", "--json"}, terminal), 1);
+  EXPECT_EQ(out.str().find('\033'), std::string::npos);
+  EXPECT_EQ(muster({"leader", "--arbiter", "memory:"}).out, "nobody has led yet\n");
+}
+
+TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {
+  std::ostringstream out;
+  std::ostringstream err;
+  out.setstate(std::ios::badbit);
+  Terminal terminal{out, err};
+  EXPECT_EQ(run({"lint"}, terminal), 74);
+  EXPECT_THAT(err.str(), HasSubstr("cannot write to standard output"));
+}
+
+TEST(ListenAddressTest, LoopbackIsTheDefault) {
+  EXPECT_EQ(ListenAddress::parse("9010").value().url(), "http://127.0.0.1:9010");
+  EXPECT_EQ(ListenAddress::parse(":0").value().url(), "http://127.0.0.1:0");
+  EXPECT_EQ(ListenAddress::parse("0.0.0.0:80").value().host, "0.0.0.0");
+  EXPECT_EQ(ListenAddress::parse("[::1]:9010").value().url(), "http://[::1]:9010");
+  for (const char* wrong : {"", "x", "localhost", "127.0.0.1:", "127.0.0.1:65536", "::1:9010"}) {
+    EXPECT_FALSE(ListenAddress::parse(wrong).ok()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace muster::cli

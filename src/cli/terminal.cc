@@ -1,0 +1,46 @@
+#include "cli/terminal.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace muster::cli {
+namespace {
+
+std::string painted(bool colour, const char* code, const std::string& text) {
+  return colour ? std::string("\033[") + code + "m" + text + "\033[0m" : text;
+}
+
+}  // namespace
+
+void Terminal::line(const std::string& text) {
+  out << text << '\n' << std::flush;
+}
+std::string Terminal::green(const std::string& text) const {
+  return painted(colour, "32", text);
+}
+std::string Terminal::red(const std::string& text) const {
+  return painted(colour, "31", text);
+}
+std::string Terminal::dim(const std::string& text) const {
+  return painted(colour, "2", text);
+}
+
+std::string format_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string table;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      line += row[i];
+      if (i + 1 < row.size()) line += std::string(widths[i] - row[i].size() + 2, ' ');
+    }
+    table += line + "\n";
+  }
+  return table;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::cli {
+
+/// Where a command prints. Answers go to `out`, everything else to `err`.
+struct Terminal {
+  std::ostream& out;
+  std::ostream& err;
+  bool colour = false;    ///< `out` is a terminal and NO_COLOR is not set.
+  bool progress = false;  ///< `err` is a terminal: somebody may be waiting.
+
+  /// One line, at once: whoever reads a pipe sees it when it happens.
+  void line(const std::string& text);
+  /// `text` in the given colour where colours are welcome.
+  [[nodiscard]] std::string green(const std::string& text) const;
+  [[nodiscard]] std::string red(const std::string& text) const;
+  [[nodiscard]] std::string dim(const std::string& text) const;
+};
+
+/// Rows under their headings, each column as wide as its widest cell.
+[[nodiscard]] std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace muster::cli

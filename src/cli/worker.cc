@@ -1,0 +1,100 @@
+#include <atomic>
+#include <nlohmann/json.hpp>
+
+#include "cli/arbiter_options.h"
+#include "cli/commands.h"
+#include "cli/event_text.h"
+#include "cli/exit_code.h"
+#include "cli/http_face.h"
+#include "cli/options.h"
+#include "cli/worker_options.h"
+#include "platform/signals.h"
+#include "platform/system_clock.h"
+
+namespace muster::cli {
+namespace {
+
+class WorkerCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "worker"; }
+  [[nodiscard]] const char* summary() const override { return "Take part, and print every event"; }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster worker --arbiter file:///tmp/muster --id w1 --http 127.0.0.1:9010 --json\n"
+           "  curl -s http://127.0.0.1:9010/leader\n"
+           "\n"
+           "Runs until SIGTERM or SIGINT, then hands the lead over and leaves; a second signal "
+           "ends it\n"
+           "at once. /leader answers 200 while this worker leads and 503 otherwise; there are "
+           "also\n"
+           "/workers, /metrics.json and /healthz. Loopback is the place to listen: nothing is "
+           "encrypted.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    arbiter_.declare(app);
+    arbiter_.declare_namespace(app);
+    declare_timings(app, options_);
+    declare_worker(app, options_);
+    add_value(app, "--http", "HOST:PORT", "", "Answer HTTP requests here; port 0 takes a free one",
+              [this](const std::string& text) {
+                const auto address = ListenAddress::parse(text);
+                if (!address) return Status(address.error());
+                listen_ = *address;
+                return Status(Done{});
+              });
+    add_flag(app, "--json", json_, "Print events as JSON lines");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (Status status = options_.validate(); !status) return status.error();
+    StopSignals signals;  // Before the hub's threads.
+    const auto hub = arbiter_.open();
+    if (!hub) return hub.error();
+    const auto coordinator = (*hub)->coordinator(arbiter_.name_space, options_);
+    if (!coordinator) return coordinator.error();
+    std::unique_ptr<HttpFace> http;
+    if (listen_) {
+      auto face = HttpFace::listen(*listen_, *coordinator);
+      if (!face) return face.error();
+      http = std::move(*face);
+      announce(terminal, http->address());
+    }
+    (*coordinator)->on_event([&](const CoordinatorEvent& event) {
+      const WallTime now = system_wall_now();
+      terminal.line(json_ ? event_json(event, now) : event_text(event, now));
+      const auto* trouble = std::get_if<TroubleEvent>(&event);
+      unsafe_ = unsafe_ || (trouble && trouble->kind == TroubleEvent::Kind::kUnsafeStore);
+      // A worker that cannot take part, or whose events nobody reads, stops in order.
+      if (unsafe_ || !terminal.out) signals.request();
+    });
+    (*coordinator)->start();
+    signals.wait();
+    (*coordinator)->stop();
+    return unsafe_ ? kUnsafeStore : kDone;
+  }
+
+ private:
+  void announce(Terminal& terminal, const ListenAddress& address) const {
+    const nlohmann::ordered_json json = {{"event", "http:listening"},
+                                         {"address", address.host},
+                                         {"port", address.port},
+                                         {"time", to_ms(system_wall_now())}};
+    terminal.line(json_ ? json.dump()
+                        : format_time(system_wall_now()) + " http:listening " + address.url());
+  }
+
+  ArbiterOptions arbiter_;
+  CoordinatorOptions options_;
+  std::optional<ListenAddress> listen_;
+  bool json_ = false;
+  std::atomic<bool> unsafe_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_worker_command() {
+  return std::make_unique<WorkerCommand>();
+}
+
+}  // namespace muster::cli

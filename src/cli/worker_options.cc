@@ -1,0 +1,55 @@
+#include "cli/worker_options.h"
+
+#include "cli/options.h"
+#include "core/election/records.h"
+
+namespace muster::cli {
+
+void declare_timings(CLI::App& app, CoordinatorOptions& options) {
+  add_duration(app, "--heartbeat-interval", options.heartbeat_interval,
+               "Between two renewals, or two looks at the state");
+  add_duration(app, "--heartbeat-jitter", options.heartbeat_jitter,
+               "Added to each interval of a follower, at random, at most this");
+  add_duration(app, "--lease-timeout", options.lease_timeout,
+               "A leader that has not renewed for this long may be replaced");
+  add_duration(app, "--worker-timeout", options.worker_timeout,
+               "A worker that was silent for this long is no longer listed");
+  add_duration(app, "--request-timeout", options.request_timeout,
+               "How long one request may take; a fifth of the lease (at most 5s) unless set");
+}
+
+void declare_worker(CLI::App& app, CoordinatorOptions& options) {
+  add_value(app, "--id", "ID", "", "This worker's name; host name and process id unless set",
+            [&options](const std::string& value) {
+              options.worker_id = WorkerId(value);
+              return validate_name("worker id", value);
+            });
+  add_text(app, "--pod", "NAME", options.pod,
+           "Where it runs, for people; the host name unless set");
+  add_duration(app, "--startup-jitter-min", options.startup_jitter_min,
+               "Wait at least this long before the first heartbeat");
+  add_duration(app, "--startup-jitter-max", options.startup_jitter_max,
+               "Wait at most this long before it");
+  add_switch(app, "--enable-coordinator", options.enable_coordinator,
+             "off: be listed and follow, and never lead");
+  add_count(app, "--metrics-buffer-size", options.metrics_buffer_size,
+            "Heartbeats that the latency percentiles look back on");
+  add_switch(app, "--contention-enabled", options.contention.enabled,
+             "Report heartbeats that take too long");
+  add_number(app, "--contention-threshold", options.contention.threshold,
+             "Too long: more than so many heartbeat intervals");
+  add_duration(app, "--contention-rate-limit", options.contention.rate_limit,
+               "Between two such reports");
+  add_count(app, "--circuit-breaker-failure-threshold", options.circuit_breaker.failure_threshold,
+            "Failed heartbeats in a row after which the store is left alone");
+  add_duration(app, "--circuit-breaker-reset-timeout", options.circuit_breaker.reset_timeout,
+               "For how long");
+  add_count(app, "--circuit-breaker-half-open-max-attempts",
+            options.circuit_breaker.half_open_max_attempts, "Attempts after that");
+  add_switch(app, "--epoch-fencing-enabled", options.epoch_fencing.enabled,
+             "Plugins refuse tasks of a leader that was replaced");
+  add_duration(app, "--epoch-grace-period", options.epoch_fencing.grace,
+               "Except those of the epoch just before, for this long after a change");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,48 @@
+#include "cli/worker_table.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::cli {
+namespace {
+
+WorkerFile file(const char* id, std::optional<Duration> age, bool stopped = false) {
+  WorkerFile file{WorkerId(id), age, {}};
+  file.record.stopped = stopped;
+  return file;
+}
+
+std::vector<std::string> states(const std::vector<WorkerFile>& files,
+                                const std::optional<WorkerId>& leader,
+                                const std::vector<WorkerId>& published) {
+  std::vector<std::string> result;
+  for (const WorkerRow& row : judge_workers(files, leader, published, 20s)) {
+    result.push_back(row.state);
+  }
+  return result;
+}
+
+using Words = std::vector<std::string>;
+
+TEST(WorkerTableTest, TheLeadersListDecidesWhileThereIsALeader) {
+  EXPECT_EQ(states({file("a", 1s), file("b", 19s), file("c", 2s), file("d", 40s)}, WorkerId("a"),
+                   {WorkerId("a"), WorkerId("b")}),
+            (Words{"leads", "live", "joining", "silent"}));
+}
+
+TEST(WorkerTableTest, WithoutALeaderTheAgeOfAFileDecides) {
+  EXPECT_EQ(states({file("a", 1s), file("b", 40s)}, {}, {WorkerId("b")}),
+            (Words{"live", "silent"}));
+}
+
+TEST(WorkerTableTest, ALeaderThatPublishesNoListLeavesItToTheAges) {
+  EXPECT_EQ(states({file("a", 1s), file("b", 2s)}, WorkerId("a"), {}), (Words{"leads", "live"}));
+}
+
+TEST(WorkerTableTest, AStoreWithoutAClockLeavesSomeUnknown) {
+  EXPECT_EQ(
+      states({file("a", {}), file("b", {}), file("c", {}, true)}, WorkerId("a"), {WorkerId("a")}),
+      (Words{"leads", "unknown", "stopped"}));
+}
+
+}  // namespace
+}  // namespace muster::cli

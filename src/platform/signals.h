@@ -1,0 +1,31 @@
+#pragma once
+
+#include "platform/unique_fd.h"
+
+namespace muster {
+
+/// Asks to stop (SIGTERM, SIGINT) as something that a thread waits for, so that no work is done in
+/// a signal handler. Make one before any other thread starts: they inherit that the two signals
+/// are left to wait(). One for a process.
+class StopSignals {
+ public:
+  StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  /// Until somebody asks. From then on a second signal ends the process at once, for people who
+  /// have waited long enough.
+  void wait();
+  /// As if a signal had come, for the program's own reasons. Any thread.
+  void request();
+
+ private:
+  UniqueFd signals_;
+  UniqueFd requests_;
+};
+
+/// A write to a pipe or socket whose reader has gone becomes an error, and does not end the
+/// process.
+void ignore_broken_pipes();
+
+}  // namespace muster

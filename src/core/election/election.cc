@@ -121,10 +121,11 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
   const bool changed = !known_.read || seen.revision != known_.revision;
   if (changed) {
     settle(seen, now);
-    const std::optional<LeaderState> before = std::exchange(known_, std::move(seen)).state;
+    const Known before = std::exchange(known_, std::move(seen));
     turn_at_.reset();
     listed_.reset();
-    report_new_leader(before);
+    report_twin(!before.read);
+    report_new_leader(before.state);
     if (state_is_lost()) {
       step_.events.emplace_back(StateTrouble{!known_.revision ? "the state has vanished"
                                              : known_.state
@@ -157,16 +158,21 @@ void Election::settle(const Known& seen, MonoTime now) {
   lose(lost ? LossReason::kStateLost : LossReason::kReplaced);
 }
 
+// Rule E8: a process with our id that writes while we look on. What stood there at our first look
+// may come from an earlier life of ours that was killed, and restarting is no mistake.
+void Election::report_twin(bool first_look) {
+  const auto& state = known_.state;
+  if (first_look || !state || state->leader != config_.id || mine(state)) return;
+  if (state->incarnation.value().empty() || state->incarnation == reported_twin_) return;
+  reported_twin_ = state->incarnation;
+  step_.events.emplace_back(DuplicateWorker{state->incarnation});
+}
+
 void Election::report_new_leader(const std::optional<LeaderState>& before) {
   const auto holder = [](const std::optional<LeaderState>& state) {
     return state ? state->leader : std::nullopt;
   };
   const auto& after = known_.state;
-  if (after && after->leader == config_.id && !after->incarnation.value().empty() &&
-      after->incarnation != config_.incarnation &&
-      (!before || before->incarnation != after->incarnation)) {
-    step_.events.emplace_back(DuplicateWorker{after->incarnation});
-  }
   const bool same = holder(before) == holder(after) &&
                     (!holder(after) ||
                      (before->epoch == after->epoch && before->incarnation == after->incarnation));

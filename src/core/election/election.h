@@ -201,6 +201,7 @@ class Election {
 
   void learn(Known seen, Epoch at_least, MonoTime now);
   void settle(const Known& seen, MonoTime now);
+  void report_twin(bool first_look);
   void report_new_leader(const std::optional<LeaderState>& before);
   [[nodiscard]] bool mine(const std::optional<LeaderState>& state) const;
   [[nodiscard]] bool state_is_lost() const;
@@ -224,6 +225,7 @@ class Election {
   std::optional<Term> term_;
   Epoch seen_epoch_;
   Known known_;
+  Incarnation reported_twin_;  ///< A second process with our id, once it was reported.
   LeaseObserver observer_;
   std::vector<Sent> sent_;
   LeaderState writing_;  ///< What the last of them says.

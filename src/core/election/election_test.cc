@@ -256,7 +256,7 @@ TEST(ElectionTest, ALeaderThatFindsAnotherHolderStepsDownAtOnce) {
   EXPECT_EQ(scene.saw<LeaderChanged>()->current, WorkerId("a"));
 }
 
-// S05, E8: a second process with our id is another holder, and is reported.
+// S05, E8: a second process with our id is another holder, and is reported once.
 TEST(ElectionTest, AnotherIncarnationOfTheOwnIdIsNotUs) {
   Scene scene;
   LeaderState state = held_by("b", 2);
@@ -265,7 +265,25 @@ TEST(ElectionTest, AnotherIncarnationOfTheOwnIdIsNotUs) {
   scene.reads(state, "r1", kStart);
   EXPECT_FALSE(scene.request);
   EXPECT_FALSE(scene.election.leads(kStart));
+  scene.wake(kStart + 5s);
+  scene.reads(state, "r2", kStart + 5s);
   EXPECT_EQ(scene.saw<DuplicateWorker>()->other, Incarnation("somebody-else"));
+  scene.wake(kStart + 10s);
+  scene.reads(state, "r3", kStart + 10s);
+  EXPECT_FALSE(scene.saw<DuplicateWorker>());
+}
+
+// A worker that was killed while it led and comes back under its name finds its own last state.
+TEST(ElectionTest, AnEarlierLifeThatIsSilentIsNoSecondProcess) {
+  Scene scene;
+  LeaderState state = held_by("b", 2);
+  state.incarnation = Incarnation("killed");
+  scene.wake(kStart);
+  scene.reads(state, "r1", kStart);
+  EXPECT_FALSE(scene.saw<DuplicateWorker>());
+  scene.wake(kStart + 5s);
+  scene.reads(state, "r1", kStart + 5s);
+  EXPECT_FALSE(scene.saw<DuplicateWorker>());
 }
 
 // E9: elected by a worker that knows no incarnations, we do not lead; we may claim at epoch + 1.

@@ -140,6 +140,11 @@ TEST(PluginTest, WithFencingOffEverythingIsAccepted) {
 TEST(CircuitBreakerTest, OpensHalfOpensAndClosesWithTheStore) {
   CoordinatorWorld world;
   auto& a = world.add("a");
+  a.coordinator->plugins().listen([&a](const CoordinatorEvent& event) {
+    const auto* breaker = std::get_if<CircuitBreakerEvent>(&event);
+    if (!breaker) return;
+    EXPECT_EQ(a.coordinator->metrics().circuit_breaker.state, breaker->state);
+  });
   world.run(10s);
   const auto before = a.store->calls();
   world.shared->faults.down = true;

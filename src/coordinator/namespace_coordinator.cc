@@ -220,6 +220,7 @@ void NamespaceCoordinator::note_breaker(const std::optional<CircuitTransition>& 
                                        {"epoch", std::to_string(epoch().value())},
                                        {"state", to_string(transition->to)},
                                        {"failures", std::to_string(transition->failure_count)}});
+  publish();  // First: who hears of it and asks must be told the same.
   host_->emit(CircuitBreakerEvent{name_space_, transition->to, transition->failure_count});
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/check.h"
 
@@ -59,13 +60,18 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words,
 }
 
 std::string ChildProcess::read_line() {
-  std::string line;
-  char c = 0;
+  std::array<char, 4096> block;
   while (true) {
-    const ssize_t count = ::read(output_.get(), &c, 1);
+    const auto end = unread_.find('\n');
+    if (end != std::string::npos) {
+      std::string line = unread_.substr(0, end);
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    const ssize_t count = ::read(output_.get(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0 || c == '\n') return line;
-    line.push_back(c);
+    if (count <= 0) return std::exchange(unread_, {});
+    unread_.append(block.data(), static_cast<std::size_t>(count));
   }
 }
 

@@ -12,7 +12,7 @@ namespace muster {
 
 /// A program that lives no longer than this: its standard input is a pipe that only this process
 /// holds, and it is expected to end when that pipe ends, as it does when this process dies in any
-/// way. One thread.
+/// way. One thread, and one that only reads its lines.
 class ChildProcess {
  public:
   /// Starts `words` in a session of its own, with `environment` (NAME=value) on top of ours.
@@ -38,6 +38,7 @@ class ChildProcess {
   int exit_code_ = -1;
   UniqueFd input_;
   UniqueFd output_;
+  std::string unread_;
 };
 
 /// Runs `words` to its end and answers with its exit code.

@@ -1,0 +1,32 @@
+#include "tests/coordinator/stores.h"
+
+#include "base/check.h"
+#include "platform/system_clock.h"
+#include "tests/support/child_process.h"
+#include "tests/support/etcd_cluster.h"
+#include "tests/support/radosgw.h"
+
+namespace muster {
+
+const std::vector<std::string>& store_kinds() {
+  static const std::vector<std::string> kinds = {"s3", "file", "etcd"};
+  return kinds;
+}
+
+std::string fresh_store(const std::string& kind) {
+  const std::string scope = "fleet-" + system_random().uuid();
+  if (kind == "s3") return RadosGateway::shared().url(scope);
+  if (kind == "file") {
+    static const TempDir dir;
+    return "file://" + (dir.path() / scope).string();
+  }
+  MUSTER_CHECK(kind == "etcd");
+  static const testing::EtcdCluster cluster = [] {
+    testing::EtcdClusterOptions options;
+    options.members = 3;
+    return testing::EtcdCluster(options);
+  }();
+  return cluster.url(scope);
+}
+
+}  // namespace muster

@@ -75,7 +75,7 @@ TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
   ASSERT_GT(skew(fast), 59min) << "faketime did not work: is the package installed?";
   ASSERT_LT(skew(slow), -59min);
   // More than a lease of either of them, and of ours.
-  sleep_for(5s);
+  let_pass(5s);
   EXPECT_EQ(fleet().leader(), "right");
   EXPECT_EQ(fleet().epoch(), 1u) << "nobody took the lead in between";
   fleet().kill("right");
@@ -211,13 +211,15 @@ TEST_P(FleetFaultTest, AmongTwoThousandFiveHundredWorkersALeaderIsFoundAndAllAre
   ASSERT_NE(leader, "");
   EXPECT_TRUE(eventually([&] {
     // Asked of both: the leader has listed them, the other has read what it published.
-    for (const char* id : {"y", "z"}) living.at(id).tell("workers");
-    sleep_for(100ms);
-    const auto all = [&](const char* id) {
-      const auto answers = living.at(id).log().answers;
-      return !answers.empty() && answers.back().at("workers") == kGhosts + 2;
+    const auto knows_all = [&](const char* id) {
+      Worker& worker = living.at(id);
+      const std::size_t before = worker.log().answers.size();
+      worker.tell("workers");
+      const auto answered = [&](const WorkerLog& log) { return log.answers.size() > before; };
+      return worker.eventually(answered) &&
+             worker.log().answers.back().at("workers") == kGhosts + 2;
     };
-    return all("y") && all("z");
+    return knows_all("y") && knows_all("z");
   }));
   EXPECT_THAT(contradictions(living.beliefs()), IsEmpty());
 }

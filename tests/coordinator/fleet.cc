@@ -205,11 +205,15 @@ std::vector<Claim> Fleet::beliefs_between(MonoTime from, MonoTime until) const {
   return all;
 }
 
+void let_pass(Duration time) {
+  sleep_for(time);
+}
+
 bool eventually(const std::function<bool()>& condition) {
   const MonoTime limit = boot_now() + kGenerous;
   while (!condition()) {
     if (boot_now() > limit) return false;
-    sleep_for(20ms);
+    let_pass(20ms);
   }
   return true;
 }

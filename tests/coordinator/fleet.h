@@ -129,6 +129,9 @@ class Fleet {
   std::vector<WorkerLog> ended_;
 };
 
+/// Lets real time pass, where its passing is what is tested.
+void let_pass(Duration time);
+
 /// Waits for what other processes bring about; false after a time that is generous for a machine
 /// under load.
 bool eventually(const std::function<bool()>& condition);

@@ -28,7 +28,7 @@ TEST(KilledGatewayTest, NobodyLeadsPastTheLeaseUntilItIsBack) {
     ASSERT_TRUE(fleet.settles());
     gateway.kill(gateway.port());
     const MonoTime killed = boot_now();
-    sleep_for(3s);
+    let_pass(3s);
     const MonoTime back = boot_now();
     EXPECT_THAT(fleet.beliefs_between(killed + 1500ms, back), IsEmpty());
     for (const auto& [name, worker] : fleet.workers()) {

@@ -32,7 +32,7 @@ class EpochWatcher {
               highest = std::max(highest, *epoch);
               ++reads_;
             }
-            sleep_for(20ms);
+            let_pass(20ms);
           }
         }) {}
   ~EpochWatcher() { end(); }
@@ -66,7 +66,7 @@ class Storm {
   void blow(Duration how_long) {
     const MonoTime end = boot_now() + how_long;
     while (boot_now() < end) {
-      sleep_for(random_.between(50ms, 500ms));
+      let_pass(random_.between(50ms, 500ms));
       wake(boot_now());
       // The leader is hit as often as all others together.
       const auto leader = fleet_.leader();

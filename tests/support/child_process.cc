@@ -102,8 +102,8 @@ int run_program(const std::vector<std::string>& words,
   return ChildProcess(words, environment).finish();
 }
 
-TempDir::TempDir() {
-  std::string name = std::filesystem::temp_directory_path() / "muster-test-XXXXXX";
+TempDir::TempDir(const std::filesystem::path& parent) {
+  std::string name = parent / "muster-test-XXXXXX";
   MUSTER_CHECK(::mkdtemp(name.data()) != nullptr);
   path_ = name;
 }

@@ -48,7 +48,7 @@ int run_program(const std::vector<std::string>& words,
 /// A new directory that goes away with this, whatever is in it.
 class TempDir {
  public:
-  TempDir();
+  explicit TempDir(const std::filesystem::path& parent = std::filesystem::temp_directory_path());
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

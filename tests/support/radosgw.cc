@@ -88,4 +88,8 @@ std::string RadosGateway::url(const std::string& prefix, int port) const {
          "?endpoint=http://127.0.0.1:" + std::to_string(port) + "&region=us-east-1&style=path";
 }
 
+std::string RadosGateway::admin_socket(int port) const {
+  return dir_->path() / ("client.rgw." + std::to_string(port) + ".asok");
+}
+
 }  // namespace muster

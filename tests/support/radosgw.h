@@ -38,6 +38,9 @@ class RadosGateway {
   [[nodiscard]] std::string url(const std::string& prefix, int port) const;
   [[nodiscard]] std::string url(const std::string& prefix) const { return url(prefix, port_); }
 
+  /// Where a gateway answers Ceph's own questions about itself.
+  [[nodiscard]] std::string admin_socket(int port) const;
+
   static constexpr const char* kBucket = "muster";
   static constexpr const char* kAccessKey = "muster-test-key";
   static constexpr const char* kSecretKey = "muster-test-secret";

@@ -39,6 +39,19 @@ TEST(RosterTest, AWorkerThatLeavesInOrderIsNotCountedAsTimedOut) {
   EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 0u);
 }
 
+TEST(RosterTest, AReleaseTellsNothingNewAboutTheWorkers) {
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  world.add("b");
+  world.run(40s);
+  ASSERT_TRUE(a.leads());
+  const auto before = a.saw<WorkersUpdatedEvent>().size();
+  a.process->post([&] { a.coordinator->step_down(WorkerId("b"), 30s, [] {}); });
+  world.run(3s);
+  EXPECT_EQ(a.saw<WorkersUpdatedEvent>().size(), before);
+  EXPECT_EQ(a.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
+}
+
 TEST(RosterTest, UnderAForeignLeaderWorkersListForThemselves) {
   CoordinatorWorld world;
   auto& a = world.add("a");

@@ -203,11 +203,10 @@ void NamespaceCoordinator::after_beat(Duration took, bool failed) {
   const auto& state = driver_.election().last_state();
   if (driver_.election().leads(now)) {
     roster_.beat(scale(options_.worker_timeout, 0.45));
-  } else if (state && state->leader && state->workers.empty()) {
+  } else if (state && state->leader && state->leader != options_.worker_id) {
     // A leader that publishes no list: look for ourselves, seldom.
-    roster_.beat(options_.worker_timeout);
-  } else if (state && !state->workers.empty()) {
-    roster_.adopt(state->workers);
+    if (state->workers.empty()) roster_.beat(options_.worker_timeout);
+    if (!state->workers.empty()) roster_.adopt(state->workers);
   }
   if (!failed && !stopping_) registration_.beat();
   check_plugins();

@@ -36,9 +36,13 @@ void NamespaceCoordinator::on(const LostLeadership& event) {
   if (guard_) guard_->close();
   guard_.reset();
   roster_.forget();
-  log_warn("lost leadership", {{"namespace", name_space_},
-                               {"epoch", std::to_string(event.epoch.value())},
-                               {"reason", to_string(event.reason)}});
+  // Handing over is what was asked for; anything else an operator may want to look at.
+  const bool meant = event.reason == LossReason::kReleased;
+  log({meant ? LogLevel::kInfo : LogLevel::kWarn,
+       meant ? "handed leadership over" : "lost leadership",
+       {{"namespace", name_space_},
+        {"epoch", std::to_string(event.epoch.value())},
+        {"reason", to_string(event.reason)}}});
   host_->end_term({});
   host_->emit(TermEndedEvent{name_space_, event.epoch, event.reason});
 }

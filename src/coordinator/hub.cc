@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "coordinator/namespace_coordinator.h"
 #include "core/election/records.h"
 #include "platform/event_loop.h"
@@ -139,12 +140,19 @@ Result<std::shared_ptr<GlobalCoordinator>> Hub::coordinator(const std::string& n
   if (Status status = options.validate(); !status) return status.error();
   MutexLock lock(mutex_);
   std::shared_ptr<GlobalCoordinator>& coordinator = coordinators_[name_space];
-  if (coordinator) return coordinator;
   CoordinatorOptions named = options;
   if (named.pod.empty()) named.pod = host_name();
   if (named.worker_id.value().empty()) named.worker_id = WorkerId(default_worker_id());
   const Duration per_call = named.timings().request_timeout;
   const auto ask = [this, per_call](Callback<Done> done) { probe(per_call, std::move(done)); };
+  if (coordinator) {
+    if (!(named == coordinator->core_->options())) {
+      log_warn(
+          "a coordinator was asked for with other options than it was made with",
+          {{"namespace", name_space}, {"epoch", std::to_string(coordinator->epoch().value())}});
+    }
+    return coordinator;
+  }
   std::unique_ptr<NamespaceCoordinator> core;
   loop_->run([&] {
     core = std::make_unique<NamespaceCoordinator>(

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "base/log.h"
 #include "coordinator/coordinator_test_world.h"
 #include "platform/system_clock.h"
 
@@ -140,6 +141,18 @@ TEST(HubTest, APluginThatHangsStopsNoHeartbeatAndIsNotLiedAbout) {
   EXPECT_TRUE(decode_leader_state(state->body)->leader.has_value());
   plugin->let_go = true;
   ASSERT_TRUE(eventually([&] { return !plugin->valid_afterwards.load(); }));
+}
+
+TEST(HubTest, OtherOptionsForTheSameNamespaceAreReported) {
+  std::atomic<int> warnings{0};
+  set_log_sink([&](const LogLine& line) { warnings += line.level == LogLevel::kWarn ? 1 : 0; });
+  const auto hub = Hub::open("memory:").value();
+  const auto first = hub->coordinator("default", quick()).value();
+  EXPECT_EQ(hub->coordinator("default", quick()).value(), first);
+  EXPECT_EQ(warnings, 0);
+  EXPECT_EQ(hub->coordinator("default", {}).value(), first);
+  EXPECT_EQ(warnings, 1);
+  set_log_sink({});
 }
 
 TEST(HubTest, BadAddressesAndOptionsAreRefusedWithASentence) {

@@ -38,6 +38,7 @@ struct CoordinatorOptions {
   /// Refuses what cannot work or is not safe, with the reason.
   [[nodiscard]] Status validate() const;
   [[nodiscard]] LeaseTimings timings() const;
+  bool operator==(const CoordinatorOptions&) const = default;
 };
 
 }  // namespace muster

@@ -5,15 +5,20 @@ source tools/dev/budgets.sh
 
 passed=0
 failed=0
+skipped=0
 failed_suites=()
 times=()
 
 # count_results JUNIT_FILE: adds a ctest run to the totals. A test that did not run has not passed.
 count_results() {
-  local total bad
+  local total bad left_out
   total=$(sed -n 's/^.*<testsuite.* tests="\([0-9]*\)".*$/\1/p;s/^\ttests="\([0-9]*\)"$/\1/p' "$1" | head -1)
   bad=$(grep -c '<testcase .*status="\(fail\|notrun\|disabled\)"' "$1" || true)
-  passed=$((passed + total - bad))
+  # A test that found nothing to run on (exit code 77) has said so; it neither passed nor failed.
+  left_out=$(grep -c 'message="SKIP_RETURN_CODE' "$1" || true)
+  bad=$((bad - left_out))
+  skipped=$((skipped + left_out))
+  passed=$((passed + total - bad - left_out))
   failed=$((failed + bad))
   ((bad == 0))
 }
@@ -88,7 +93,7 @@ report() {
     printf '%-10s %8s %8s%s\n' "$name" "${budget[$name]:--}" "$took" "$note"
   done
   ((${#failed_suites[@]} == 0)) || printf '\nfailed: %s\n' "${failed_suites[*]}"
-  printf '\n%d passed, %d failed\n' "$passed" "$failed"
+  printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   ((failed == 0))
 }
 

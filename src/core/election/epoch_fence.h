@@ -19,6 +19,7 @@ enum class EpochVerdict {
 struct EpochFenceOptions {
   bool enabled = true;
   Duration grace = 5s;  ///< Zero: no grace at all.
+  bool operator==(const EpochFenceOptions&) const = default;
 };
 
 /// What a dispatcher stamps on a task.

@@ -16,6 +16,7 @@ struct CircuitBreakerOptions {
   std::uint32_t failure_threshold = 5;
   Duration reset_timeout = 30s;
   std::uint32_t half_open_max_attempts = 1;
+  bool operator==(const CircuitBreakerOptions&) const = default;
 };
 
 /// A change of state, for the caller to report. `failure_count` is what had led to it.

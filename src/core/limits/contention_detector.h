@@ -11,6 +11,7 @@ struct ContentionOptions {
   bool enabled = true;
   double threshold = 2.0;  ///< A cycle that takes more than so many intervals is contention.
   Duration rate_limit = 30s;
+  bool operator==(const ContentionOptions&) const = default;
 };
 
 /// What an operator is told: a heartbeat cycle took `ratio` times as long as it should.

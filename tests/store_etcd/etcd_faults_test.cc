@@ -73,7 +73,7 @@ TEST(EtcdFaultsTest, CountersAgreeAcrossKillNineOfTheLeader) {
   std::thread thread_b([&] { tally_b = count_up(b, "b", stop); });
   const auto await_progress = [&] {
     StoreClient watcher(cluster.url("app"));
-    watcher.watch("counter", "");
+    watcher.watch_from_here("counter");
     for (int i = 0; i < 50; ++i) static_cast<void>(watcher.next_event());
   };
   await_progress();
@@ -162,7 +162,7 @@ TEST(EtcdFaultsTest, AWatchLosesNothingWhileEveryMemberRestarts) {
   EtcdCluster cluster(three());
   StoreClient watcher(url_from(cluster, 0));
   StoreClient writer(url_from(cluster, 1));
-  watcher.watch("n", "");
+  watcher.watch_from_here("n");
   std::vector<std::string> written;
   int expected = 0;
   const auto write_some = [&] {
@@ -200,7 +200,7 @@ TEST(EtcdFaultsTest, AWatchLeavesAMemberThatHangs) {
   EtcdCluster cluster(three());
   const int follower = (cluster.leader() + 1) % 3;
   StoreClient watcher(url_from(cluster, follower));
-  watcher.watch("k", "");
+  watcher.watch_from_here("k");
   StoreClient writer(url_from(cluster, (follower + 1) % 3));
   ASSERT_TRUE(writer.put("k", "1"));
   ASSERT_EQ(watcher.next_event().object.body, "1");

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "platform/event_loop.h"
 #include "store/etcd/etcd_store.h"
 
@@ -62,6 +63,13 @@ class StoreClient {
     });
   }
 
+  /// From a moment that lies certainly before whatever another client writes next: without a
+  /// cursor, "now" is when the store has heard of the watch.
+  void watch_from_here(const std::string& prefix) {
+    const auto here = list(prefix);
+    MUSTER_CHECK(here.ok());
+    watch(prefix, here->cursor);
+  }
   void watch(const std::string& prefix, const std::string& cursor) {
     loop_.run([&] {
       watch_ = store_->watch(prefix, cursor, [this](const WatchEvent& event) {

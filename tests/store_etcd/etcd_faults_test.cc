@@ -73,7 +73,7 @@ TEST(EtcdFaultsTest, CountersAgreeAcrossKillNineOfTheLeader) {
   std::thread thread_b([&] { tally_b = count_up(b, "b", stop); });
   const auto await_progress = [&] {
     StoreClient watcher(cluster.url("app"));
-    watcher.watch_from_here("counter");
+    watcher.watch("counter", "");
     for (int i = 0; i < 50; ++i) static_cast<void>(watcher.next_event());
   };
   await_progress();

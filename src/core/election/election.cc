@@ -124,6 +124,9 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     const Known before = std::exchange(known_, std::move(seen));
     turn_at_.reset();
     listed_.reset();
+    // Whoever changed the state has raised the floor before: raising it from what was read then
+    // could only fail, and cost the wait after a failure.
+    floor_.reset();
     report_twin(!before.read);
     report_new_leader(before.state);
     if (state_is_lost()) {

@@ -92,7 +92,8 @@ class Guard {
       reap(now);
       if (killing_) kill_everything();
       if (leader_status_ && nothing_left()) break;
-      if (killing_ && !told_unkillable_ && now >= killed_at_ + charge_.kill_margin) {
+      // Well before the parent takes this guardian's silence for death.
+      if (killing_ && !told_unkillable_ && now >= killed_at_ + charge_.kill_margin / 2) {
         tell_unkillable();
       }
       wait(now);

@@ -231,13 +231,20 @@ void Supervisor::on_unkillable(std::size_t i) {
   const auto it = running_.find(i);
   if (it == running_.end()) return;
   GuardedCommand* const command = it->second.command.get();
-  if (command != nullptr && !command->told_unkillable()) {
-    // Not the command but the guardian is stuck. Without it we see to the command ourselves.
-    log_warn("guardian does not answer; ending it", fields(i));
-    return command->give_up_on_guardian();
-  }
+  if (command == nullptr || command->told_unkillable()) return report_unkillable(i);
+  // Not the command but the guardian is stuck. Without it we see to the command ourselves, and if
+  // that takes as long again, it is stuck, too.
+  log_warn("guardian does not answer; ending it", fields(i));
+  command->give_up_on_guardian();
+  loop_.at(loop_.now() + options_.supervision.kill_margin,
+           lifetime_.wrap([this, i, guard = guard_] {
+             if (guard == guard_ && running_.contains(i)) report_unkillable(i);
+           }));
+}
+
+void Supervisor::report_unkillable(std::size_t i) {
   auto each = fields(i);
-  each.emplace_back("pid", it->second.stuck_pid);
+  each.emplace_back("pid", running_.at(i).stuck_pid);
   log_error("child cannot be ended", std::move(each));
   loop_.post(lifetime_.wrap([unkillable = callbacks_.unkillable, name = specs_[i].name] {
     if (unkillable) unkillable(name);

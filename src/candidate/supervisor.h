@@ -65,7 +65,8 @@ class Supervisor {
     /// The tree stops, and not because stop() asked: resign. `receipt` is not yet there.
     std::function<void(const TreeEnd&)> ending{};
     std::function<void(const TreeEnd&)> ended{};
-    /// This child cannot be ended: no new term on this node (G3). An operator must look.
+    /// This child was killed and is still there: no new term on this node until `ended` (G3). An
+    /// operator must look.
     std::function<void(const std::string& child)> unkillable{};
   };
 
@@ -103,6 +104,7 @@ class Supervisor {
   void on_ending(const SupervisionAction& action);
   void on_ended();
   void on_unkillable(std::size_t i);
+  void report_unkillable(std::size_t i);
   void note(std::size_t i, std::optional<ExitStatus> status, std::string message);
   void child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
                    std::string message);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <sstream>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>

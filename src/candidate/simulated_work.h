@@ -108,7 +108,7 @@ class SimulatedWork final : public LeaderWork {
     if (!interval_) return report();
     Random& random = world_.random();
     arm_kill(std::min(by, deadline_ - kill_margin_));
-    if (random.chance(habits.ignores_stop)) return;
+    if (killing_ || random.chance(habits.ignores_stop)) return;
     exit_timer_.arm(random.between(0s, habits.stop_max), [this] { gone(); });
   }
 

@@ -216,6 +216,12 @@ void CandidateSim::heal() {
 bool CandidateSim::check() {
   ++report_.events;
   if (!journal_.violation.empty()) violate(journal_.violation);
+  const Node* leader = nullptr;
+  for (const Node& node : nodes_) {
+    if (!node.candidate || !node.candidate->leads()) continue;
+    if (leader) violate(leader->name + " and " + node.name + " lead at the same time");
+    leader = &node;
+  }
   return report_.violation.empty();
 }
 

@@ -24,8 +24,8 @@ struct CandidateSimOptions {
 
 /// A few candidates of one name with leader-only work that takes its time, on a store that loses,
 /// delays, repeats and refuses, while they are paused, killed, cut off, commanded, restarted, and
-/// their work fails. After every event: no two pieces of work run in true time, epochs only rise,
-/// no work outlives its deadline, and every term that began ends at most once.
+/// their work fails. After every event: at most one leads, no two pieces of work run in true
+/// time, epochs only rise, no work outlives its deadline, and a term that began ends at most once.
 class CandidateSim {
  public:
   CandidateSim(std::uint64_t seed, CandidateSimOptions options);

@@ -124,6 +124,9 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     const std::optional<LeaderState> before = std::exchange(known_, std::move(seen)).state;
     turn_at_.reset();
     listed_.reset();
+    // Whoever changed the state has raised the floor before: raising it from what was read then
+    // could only fail, and cost the wait after a failure.
+    floor_.reset();
     report_new_leader(before);
     if (state_is_lost()) {
       step_.events.emplace_back(StateTrouble{!known_.revision ? "the state has vanished"

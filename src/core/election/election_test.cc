@@ -212,6 +212,23 @@ TEST(ElectionTest, AReleasedLeaseIsAcquiredAtOnceWithTheNextEpoch) {
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(7));
 }
 
+// A floor read before somebody else led is out of date; using it would cost a failed write.
+TEST(ElectionTest, AFloorReadBeforeTheStateChangedIsReadAgain) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({WorkerId("a"), WorkerId("b")}, kStart);
+  LeaderState released = held_by("a", 1);
+  released.leader.reset();
+  released.workers = {WorkerId("b")};
+  scene.wake(kStart + 1s);
+  scene.reads(released, "r2", kStart + 1s);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(1, kStart + 1s);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(2));
+}
+
 TEST(ElectionTest, WhoSteppedDownDoesNotWinAgainAtOnce) {
   Scene scene;
   scene.becomes_leader(kStart);

@@ -83,6 +83,7 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
           loop_, store_, driver_.keys().control, config.id, options_.request_timeout,
           {.offer = [this](const ControlCommand& command) { return is_for_me(command); },
            .accepted = [this](const ControlCommand& command) { obey(command); },
+           .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
            .on_bad =
                [this](const Error& error) {
                  tell(telemetry::Trouble{telemetry::Trouble::Kind::kBadControl, error.message});
@@ -136,7 +137,7 @@ void Candidate::watch_store() {
     if (!driver_.election().leads(loop_.now())) driver_.nudge();
   });
   control_watch_ =
-      store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { control_.look(); });
+      store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
 }
 
 void Candidate::check() {
@@ -178,8 +179,15 @@ void Candidate::after_beat(bool failed) {
     roster_.adopt(state->workers);
   }
   if (!failed && !stopping_) registration_.beat();
-  if (leads || control_.owes() || machine_.state() == CandidateState::kPaused) control_.look();
+  look_for_commands();
   look(!failed);
+}
+
+// Only who may be meant looks: a command is judged when it is first seen, and one for a term that
+// this node is about to begin must not be refused before it has.
+void Candidate::look_for_commands() {
+  const bool leads = driver_.election().leads(loop_.now());
+  if (leads || control_.owes() || machine_.paused()) control_.look();
 }
 
 // What the election knows about other leaders, for the monitor and through it for the machine.
@@ -221,7 +229,7 @@ void Candidate::arm() {
 bool Candidate::is_for_me(const ControlCommand& command) const {
   if (command.kind == ControlKind::kResume) {
     const bool named = !command.worker || command.worker == options_.node;
-    return named && machine_.state() == CandidateState::kPaused;
+    return named && machine_.paused();
   }
   const bool working =
       machine_.state() == CandidateState::kStarting || machine_.state() == CandidateState::kLeading;

@@ -87,6 +87,7 @@ class Candidate {
   void check();
 
   void after_beat(bool failed);
+  void look_for_commands();
   void look(bool answered);
   void note(const std::vector<MonitorEvent>& events);
   void wake();

@@ -80,6 +80,16 @@ TEST_F(CandidateCommandTest, APausedNodeStaysOutUntilItIsResumed) {
   EXPECT_EQ(ack()->by, WorkerId("a"));
 }
 
+TEST_F(CandidateCommandTest, AResumeThatOvertakesTheEndOfAPauseCounts) {
+  a->work->habits.ignores_stop = 1;
+  command(ControlKind::kPause, 1);
+  world.run_until([&] { return a->state() == S::kStopping; }, 3s);
+  command(ControlKind::kResume, 1);
+  world.run(30s);
+  EXPECT_EQ(a->state(), S::kStandby);
+  EXPECT_EQ(ack()->id, "id-2");
+}
+
 TEST_F(CandidateCommandTest, ACommandForAnotherEpochIsIgnored) {
   command(ControlKind::kStepDown, 7);
   world.run(20s);

@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "candidate/candidate.h"
-#include "candidate/simulated_work.h"
+#include "candidate/candidate_test_work.h"
 #include "sim/faulty_store.h"
 #include "sim/world.h"
 

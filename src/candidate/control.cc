@@ -51,12 +51,14 @@ const char* to_string(ControlKind kind) {
   return "unknown";
 }
 
-std::string encode(const ControlRecord& record) {
+std::string encode(const ControlRecord& record, std::string_view previous) {
   const ControlCommand& command = record.command;
-  Json json = {{"id", command.id},
-               {"command", to_string(command.kind)},
-               {"epoch", command.epoch.value()},
-               {"issuedAt", to_ms(command.issued_at)}};
+  Json json = Json::parse(previous, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) json = Json::object();
+  json["id"] = command.id;
+  json["command"] = to_string(command.kind);
+  json["epoch"] = command.epoch.value();
+  json["issuedAt"] = to_ms(command.issued_at);
   if (command.worker) json["workerId"] = command.worker->value();
   if (record.ack) {
     json["acknowledged"] = {
@@ -129,7 +131,8 @@ void ControlReader::look() {
 
 void ControlReader::read(Result<Object> object) {
   busy_ = false;
-  if (!object) return;  // Absent, unchanged, or not readable now: the next look will tell.
+  if (object.is(Errc::kNotFound) || object.is(Errc::kUnchanged)) return;
+  if (!object) return hooks_.on_error(object.error());
   revision_ = object->revision;
   Result<ControlRecord> record = decode_control(object->body);
   if (!record) {
@@ -145,15 +148,17 @@ void ControlReader::read(Result<Object> object) {
   judged_ = command.id;
   const bool accepted = fresh && hooks_.offer(command);
   if (accepted) owed_ = command.id;
-  if (owed_) acknowledge(std::move(*record), *revision_);
+  if (owed_) acknowledge(std::move(*record), *object);
   if (accepted) hooks_.accepted(command);
 }
 
-void ControlReader::acknowledge(ControlRecord record, const Revision& at) {
+void ControlReader::acknowledge(ControlRecord record, const Object& seen) {
   record.ack = ControlAck{record.command.id, self_, loop_.wall_now()};
-  store_.put(key_, encode(record), Precondition::at(at), loop_.now() + request_timeout_,
+  store_.put(key_, encode(record, seen.body), Precondition::at(seen.revision),
+             loop_.now() + request_timeout_,
              lifetime_.wrap([this, id = record.command.id](const Result<Revision>& written) {
-               // Anything else is looked at again: it may have landed, or been overtaken.
+               // Whatever went wrong is looked at again: it may have landed, or been overtaken.
+               if (!written && !written.is(Errc::kConflict)) hooks_.on_error(written.error());
                if (written && owed_ == id) owed_.reset();
              }));
 }

@@ -40,7 +40,8 @@ struct ControlRecord {
   bool operator==(const ControlRecord&) const = default;
 };
 
-[[nodiscard]] std::string encode(const ControlRecord& record);
+/// `previous` is the body this one replaces: fields that we do not know are kept.
+[[nodiscard]] std::string encode(const ControlRecord& record, std::string_view previous = {});
 /// kCorrupt says what is wrong.
 [[nodiscard]] Result<ControlRecord> decode_control(std::string_view body);
 
@@ -58,7 +59,8 @@ class ControlReader {
     /// Is it for this node, now? If so, obey after returning: the acknowledgement goes first.
     std::function<bool(const ControlCommand&)> offer;
     std::function<void(const ControlCommand&)> accepted;
-    std::function<void(const Error&)> on_bad;
+    std::function<void(const Error&)> on_error;  ///< The store failed; the next look may not.
+    std::function<void(const Error&)> on_bad;    ///< What stands there is no command.
   };
   ControlReader(Loop& loop, ObjectStore& store, Key key, WorkerId self, Duration request_timeout,
                 Hooks hooks);
@@ -70,7 +72,7 @@ class ControlReader {
 
  private:
   void read(Result<Object> object);
-  void acknowledge(ControlRecord record, const Revision& at);
+  void acknowledge(ControlRecord record, const Object& seen);
 
   Loop& loop_;
   ObjectStore& store_;

@@ -40,6 +40,7 @@ class ControlTest : public ::testing::Test {
     return ControlReader(process, store, kKey, WorkerId(node), 1s,
                          {.offer = [this](const ControlCommand& c) { return c.epoch == epoch; },
                           .accepted = [this](const ControlCommand& c) { obeyed.push_back(c.id); },
+                          .on_error = [this](const Error& e) { errors.push_back(e.message); },
                           .on_bad = [this](const Error& e) { bad.push_back(e.message); }});
   }
   void write(const ControlCommand& command) {
@@ -58,6 +59,7 @@ class ControlTest : public ::testing::Test {
   sim::FaultyStore store{world, process, shared};
   Epoch epoch{3};
   std::vector<std::string> obeyed;
+  std::vector<std::string> errors;
   std::vector<std::string> bad;
 };
 
@@ -97,6 +99,7 @@ TEST_F(ControlTest, AnAcknowledgementIsRepeatedUntilItHasLanded) {
   reader.look();
   run();
   EXPECT_TRUE(obeyed.empty()) << "it could not be read";
+  EXPECT_EQ(errors.size(), 1u);
   shared->faults.error_before = 0;
   reader.look();
   while (obeyed.empty()) world.run(world.now() + 1ms);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "candidate/candidate.h"
-#include "candidate/simulated_work.h"
+#include "candidate/candidate_test_work.h"
 #include "sim/faulty_store.h"
 #include "sim/world.h"
 #include "tests/sim/sim_main.h"

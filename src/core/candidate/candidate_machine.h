@@ -116,6 +116,8 @@ class CandidateMachine {
   [[nodiscard]] CandidateState state() const { return state_; }
   [[nodiscard]] MonoTime wake_at() const;
   [[nodiscard]] std::optional<Epoch> epoch() const;
+  /// From pause() to resume(), also while the work is still being stopped.
+  [[nodiscard]] bool paused() const { return paused_; }
   /// Terms that ended badly before they were stable, ever.
   [[nodiscard]] std::uint64_t short_terms() const { return short_terms_; }
 

@@ -86,7 +86,9 @@ class SimulatedWork final : public LeaderWork {
   void start(Epoch epoch, std::shared_ptr<const LeaseGuard> guard, std::function<void()> on_ready,
              std::function<void(std::string why)> on_failed) override {
     ++starts;
-    if (interval_) journal_.violate(node_ + " starts work a second time");
+    if (std::exchange(owes_receipt_, true)) {
+      journal_.violate(node_ + " starts work before the last is known to be gone");
+    }
     if (!guard->valid()) return process_.post([on_failed] { on_failed("the lease is over"); });
     interval_ = journal_.open(node_, epoch, world_.now());
     killing_ = false;
@@ -155,7 +157,10 @@ class SimulatedWork final : public LeaderWork {
     const auto done = std::exchange(done_, nullptr);
     Random& random = world_.random();
     const bool late = random.chance(habits.reports_late);
-    later(late ? random.between(0s, 30s) : Duration(0), [done] { done(true); });
+    later(late ? random.between(0s, 30s) : Duration(0), [this, done] {
+      owes_receipt_ = false;
+      done(true);
+    });
   }
 
   World& world_;
@@ -171,6 +176,7 @@ class SimulatedWork final : public LeaderWork {
   MonoTime kill_at_{};
   bool killing_ = false;
   bool orphan_ = false;
+  bool owes_receipt_ = false;  ///< Started, and not yet reported gone.
   std::function<void(bool)> done_;
 };
 

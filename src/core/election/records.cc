@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 // Beyond this a JSON number is not exact everywhere, and no honest epoch comes near it.
 constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
 // A lease beyond this is not a lease: it would lock everybody out.
-constexpr Duration kLeaseMax = 24h;
+constexpr std::chrono::milliseconds kLeaseMax = 24h;
 
 Error corrupt(const char* file, const std::string& why) {
   return {Errc::kCorrupt, std::string(file) + ": " + why};
@@ -54,8 +54,9 @@ WallTime wall(const Json& json, const char* name) {
   return wall_from_ms(static_cast<std::int64_t>(number(json, name).value_or(0)));
 }
 
+// No more than the longest lease: a number from outside must not overflow a Duration.
 Duration milliseconds(const Json& json, const char* name) {
-  return std::chrono::milliseconds(number(json, name).value_or(0));
+  return std::min(std::chrono::milliseconds(number(json, name).value_or(0)), kLeaseMax);
 }
 
 Json parse_object(std::string_view body) {
@@ -72,9 +73,9 @@ Result<Duration> lease_of(const Json& json) {
   if (!end) end = number(json, "leaseExpiresAt");
   if (!start || !end) return Duration(0);
   if (*end < *start) return corrupt("state.json", "the lease ends before it starts");
-  const Duration lease = std::chrono::milliseconds(*end - *start);
+  const std::chrono::milliseconds lease(*end - *start);
   if (lease > kLeaseMax) return corrupt("state.json", "the lease is longer than a day");
-  return lease;
+  return Duration(lease);
 }
 
 }  // namespace

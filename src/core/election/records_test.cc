@@ -81,6 +81,10 @@ TEST(NamespaceMetadataTest, ANewerFormatIsRefusedNotGuessed) {
   EXPECT_TRUE(decode_metadata(R"({"epochFloor":"1"})").is(Errc::kCorrupt));
 }
 
+TEST(NamespaceMetadataTest, AnAbsurdLeaseLastsNoLongerThanTheLongestThereIs) {
+  EXPECT_EQ(decode_metadata(R"({"leaseMax":9007199254740991})")->lease_max, 24h);
+}
+
 TEST(WorkerRecordTest, SurvivesEncodingAndDecoding) {
   WorkerRecord record;
   record.worker = WorkerId("w1");

@@ -43,11 +43,7 @@ TEST(ElectionTest, LeadershipEndsAtTheDeadlineWhetherTheStoreIsReachableOrNot) {
 // S01, E1: a failed compare-and-swap never promotes.
 TEST(ElectionTest, AFailedCompareAndSwapNeverPromotes) {
   Scene scene;
-  scene.wake(kStart);
-  scene.reads_absent(kStart);
-  scene.floor_absent(kStart);
-  scene.workers_are({}, kStart);
-  scene.floor_raised(kStart);
+  scene.campaigns_in_a_new_namespace(kStart);
   scene.write_fails(Errc::kConflict, kStart);
   EXPECT_FALSE(scene.election.leads(kStart));
   ASSERT_TRUE(scene.asks<ReadState>());
@@ -59,11 +55,7 @@ TEST(ElectionTest, AFailedCompareAndSwapNeverPromotes) {
 // P01, E6: a write reported as lost that stands in the store with our nonce was ours.
 TEST(ElectionTest, AnOwnWriteFoundByItsNonceCountsFromItsSend) {
   Scene scene;
-  scene.wake(kStart);
-  scene.reads_absent(kStart);
-  scene.floor_absent(kStart);
-  scene.workers_are({}, kStart);
-  scene.floor_raised(kStart);
+  scene.campaigns_in_a_new_namespace(kStart);
   const LeaderState sent = scene.asked<WriteState>().state;
   scene.write_fails(Errc::kConflict, kStart + 2s);
   scene.reads(sent, "r1", kStart + 3s);
@@ -74,11 +66,7 @@ TEST(ElectionTest, AnOwnWriteFoundByItsNonceCountsFromItsSend) {
 // S02: the epoch comes from the very read that the swap is made at, and from the floor.
 TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
   Scene scene;
-  scene.wake(kStart);
-  scene.reads_absent(kStart);
-  scene.floor_absent(kStart);
-  scene.workers_are({}, kStart);
-  scene.floor_raised(kStart);
+  scene.campaigns_in_a_new_namespace(kStart);
   scene.write_fails(Errc::kConflict, kStart);
   LeaderState released = held_by("a", 3);
   released.leader.reset();
@@ -326,11 +314,7 @@ TEST(ElectionTest, AnIneligibleWorkerObservesAndNeverCampaigns) {
 
 TEST(ElectionTest, AStoreThatRefusesWritesIsNotHammered) {
   Scene scene;
-  scene.wake(kStart);
-  scene.reads_absent(kStart);
-  scene.floor_absent(kStart);
-  scene.workers_are({}, kStart);
-  scene.floor_raised(kStart);
+  scene.campaigns_in_a_new_namespace(kStart);
   scene.write_fails(Errc::kAmbiguous, kStart);
   scene.reads_absent(kStart);
   EXPECT_FALSE(scene.request);

@@ -78,13 +78,17 @@ class Scene {
   }
   void resign(ResignOptions options, MonoTime at) { take(election.resign(options, at)); }
 
-  /// From nothing to leading with epoch 1 at revision r1, at `at`.
-  void becomes_leader(MonoTime at) {
+  /// From nothing to the moment at which the write that acquires epoch 1 has been sent.
+  void campaigns_in_a_new_namespace(MonoTime at) {
     wake(at);
     reads_absent(at);
     floor_absent(at);
     workers_are({}, at);
     floor_raised(at);
+  }
+  /// And on to leading, at revision r1.
+  void becomes_leader(MonoTime at) {
+    campaigns_in_a_new_namespace(at);
     written("r1", at);
     ASSERT_TRUE(election.leads(at));
   }

@@ -262,7 +262,7 @@ void ElectionSim::say(const Worker* worker, const std::string& what) {
   report_.trace.push_back(head + what);
 }
 
-ElectionSimReport ElectionSim::run() {
+SimReport ElectionSim::run() {
   for (Worker& worker : workers_) {
     world_.after(world_.random().between(0s, 10s), [this, &worker] { start(worker); });
   }

@@ -10,6 +10,7 @@
 #include "core/election/epoch_fence.h"
 #include "sim/faulty_store.h"
 #include "sim/world.h"
+#include "tests/sim/sim_main.h"
 
 namespace muster::sim {
 
@@ -19,21 +20,13 @@ struct ElectionSimOptions {
   bool trace = false;
 };
 
-struct ElectionSimReport {
-  std::string violation;  ///< Empty: every invariant held after every event.
-  std::uint64_t terms = 0;
-  std::uint64_t events = 0;
-  TrueTime simulated{0};
-  std::vector<std::string> trace;
-};
-
 /// A few workers of one namespace on a store that loses, delays, repeats and refuses, while they
 /// are paused, killed, cut off, asked to step down, and their wall clocks jump. Their boot clocks
 /// differ in rate by as much as the drift allows, their leases in length.
 class ElectionSim {
  public:
   ElectionSim(std::uint64_t seed, ElectionSimOptions options);
-  [[nodiscard]] ElectionSimReport run();
+  [[nodiscard]] SimReport run();
 
  private:
   struct Worker {
@@ -67,7 +60,7 @@ class ElectionSim {
   std::shared_ptr<SharedStore> shared_ = std::make_shared<SharedStore>();
   NamespaceKeys keys_{"sim"};
   std::vector<Worker> workers_;
-  ElectionSimReport report_;
+  SimReport report_;
   bool vandals_ = false;
   bool healed_ = false;
 

@@ -1,0 +1,152 @@
+// What a Candidate does with what its election reports and its machine decides.
+
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+#include "candidate/candidate.h"
+
+namespace muster {
+namespace {
+
+template <typename... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <typename... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
+
+}  // namespace
+
+void Candidate::on(const ElectionEvent& event) {
+  const MonoTime now = loop_.now();
+  std::visit(Overloaded{
+                 [&](const BecameLeader& e) {
+                   guard_ = std::make_shared<LeaseGuard>(loop_, e.epoch, e.deadline);
+                   roster_.forget();
+                   run(machine_.became_leader(e.epoch, e.deadline, now));
+                 },
+                 [&](const LeaseRenewed& e) {
+                   if (guard_) guard_->extend(e.deadline);
+                   if (work_started_) work_.deadline_moved(e.deadline);
+                   run(machine_.renewed(e.deadline, now));
+                 },
+                 [&](const LostLeadership& e) {
+                   if (guard_) guard_->close();
+                   guard_.reset();
+                   roster_.forget();
+                   run(machine_.lost(e.reason, now));
+                 },
+                 [&](const LeaderChanged& e) {
+                   tell(telemetry::LeaderChanged{e.previous, e.current, e.epoch});
+                   look(true);
+                 },
+                 [&](const ElectionStarted&) { tell(telemetry::ElectionStarted{}); },
+                 [&](const StateTrouble& e) {
+                   tell(telemetry::Trouble{telemetry::Trouble::Kind::kStateDamaged, e.problem});
+                 },
+                 [&](const StoreTrouble& e) {
+                   if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
+                   log_warn("store request failed", {{"namespace", name_},
+                                                     {"node", options_.node.value()},
+                                                     {"error", to_string(e.error.code)},
+                                                     {"message", e.error.message}});
+                 },
+                 [&](const DuplicateWorker& e) {
+                   tell(telemetry::Trouble{
+                       telemetry::Trouble::Kind::kDuplicateNode,
+                       "another process takes part as " + options_.node.value() + " (incarnation " +
+                           e.other.value() + "); give every node an id of its own"});
+                 },
+                 [&](const Resigned&) { run(machine_.resigned(now)); },
+             },
+             event);
+}
+
+void Candidate::run(CandidateActions actions) {
+  for (candidate::Action& action : actions) pending_.push_back(std::move(action));
+  if (std::exchange(running_, true)) return;
+  while (!pending_.empty()) {
+    const candidate::Action action = std::move(pending_.front());
+    pending_.pop_front();
+    act(action);
+  }
+  running_ = false;
+  arm();
+  publish();
+}
+
+void Candidate::act(const candidate::Action& action) {
+  std::visit(
+      Overloaded{
+          [&](const candidate::SetGate& a) { driver_.set_eligible(a.open); },
+          [&](const candidate::StartWork& a) { start_work(a.epoch); },
+          [&](const candidate::StopWork& a) { stop_work(a.by); },
+          [&](const candidate::EndDeadline&) {
+            if (work_started_) work_.deadline_moved(loop_.now());
+          },
+          [&](const candidate::Resign& a) {
+            driver_.resign({.stop = a.stop,
+                            .hold_off = Duration(0),
+                            .preferred = a.preferred,
+                            .without_receipt = !a.receipt});
+          },
+          [&](const candidate::StateChange& a) {
+            tell(telemetry::StateChanged{a.from, a.to});
+          },
+          [&](const candidate::TermBegan& a) { tell(telemetry::BecameLeader{a.epoch}); },
+          [&](const candidate::TermOver& a) {
+            tell(telemetry::LostLeadership{a.epoch, a.reason, a.detail});
+          },
+          [&](const candidate::Flapping& a) {
+            tell(telemetry::Flapping{a.short_terms, a.backoff});
+          },
+          [&](const candidate::WorkStuck& a) {
+            tell(telemetry::Trouble{telemetry::Trouble::Kind::kWorkStuck,
+                                    "the work of epoch " + std::to_string(a.epoch.value()) +
+                                        " did not end in time; the lease is left to run out and "
+                                        "this node does not lead before it has ended"});
+          },
+          [&](const candidate::Stopped&) {
+            check_timer_.cancel();
+            state_watch_.reset();
+            control_watch_.reset();
+            registration_.stop([this] {
+              gone_ = true;
+              for (auto& done : std::exchange(stopped_, {})) done();
+            });
+          },
+      },
+      action);
+}
+
+void Candidate::start_work(Epoch epoch) {
+  // Lost in the meantime: the order to stop is on its way.
+  if (!guard_) return;
+  term_.renew();
+  work_started_ = true;
+  work_.start(epoch, guard_, term_.wrap([this] { run(machine_.work_ready(loop_.now())); }),
+              term_.wrap([this](std::string why) {
+                run(machine_.work_failed(std::move(why), loop_.now()));
+              }));
+}
+
+void Candidate::stop_work(MonoTime by) {
+  if (!work_started_) return run(machine_.work_stopped(true, loop_.now()));
+  work_.stop(by, term_.wrap([this](bool receipt) {
+    work_started_ = false;
+    run(machine_.work_stopped(receipt, loop_.now()));
+  }));
+}
+
+void Candidate::tell(telemetry::What what) {
+  const telemetry::Event event{loop_.wall_now(), options_.node, std::move(what)};
+  {
+    MutexLock lock(mutex_);
+    shared_.metrics.count(event);
+  }
+  telemetry::write_log(event, name_);
+  if (listener_) listener_(event);
+}
+
+}  // namespace muster

@@ -1,0 +1,201 @@
+#include "candidate/guarded_command.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/check.h"
+#include "platform/process_table.h"
+#include "platform/system_clock.h"
+
+namespace muster {
+namespace {
+
+constexpr Duration kHuntInterval = 10ms;
+
+}  // namespace
+
+std::string find_guardian() {
+  const std::string here = program_directory();
+  const std::string beside = here + "/muster-guardian";
+  const std::string installed = here + "/../libexec/muster/muster-guardian";
+  return ::access(installed.c_str(), X_OK) == 0 && ::access(beside.c_str(), X_OK) != 0 ? installed
+                                                                                       : beside;
+}
+
+GuardedCommand::GuardedCommand(EventLoop& loop, GuardianOptions options, Callbacks callbacks)
+    : loop_(loop),
+      options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      hunt_timer_(loop) {}
+
+GuardedCommand::~GuardedCommand() {
+  if (socket_.valid()) loop_.unwatch_fd(socket_.get());
+  if (!guardian_) return;
+  loop_.unwatch_fd(guardian_->pidfd());
+  kill();
+  pollfd ended{guardian_->pidfd(), POLLIN, 0};
+  const auto patience = static_cast<int>(to_ms(options_.kill_margin) + 1000);
+  if (::poll(&ended, 1, patience) != 1) guardian_->signal(SIGKILL);
+  (void)guardian_->wait();
+  guardian_.reset();
+  const MonoTime limit = loop_.now() + options_.kill_margin;
+  while (!status_ && kill_leftovers() && loop_.now() < limit) ::sched_yield();
+}
+
+Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadline) {
+  MUSTER_CHECK(!guardian_ && !command.argv.empty());
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return {Errc::kUnavailable, "cannot make a socket to the guardian"};
+  }
+  socket_.reset(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  epoch_ = epoch;
+  mark_ = "MUSTER_GUARDIAN=" + system_random().uuid();
+
+  Command guardian{.argv = {options_.program}};
+  for (std::string& each : guardian::to_arguments({.epoch = epoch,
+                           .deadline = deadline,
+                           .kill_margin = options_.kill_margin,
+                           .warning = options_.warning,
+                           .grace = options_.grace,
+                           .parent = ::getpid(),
+                           .directory = command.directory,
+                           .argv = command.argv})) {
+    guardian.argv.push_back(std::move(each));
+  }
+  guardian.environment = command.environment ? *command.environment : environment();
+  guardian.environment->push_back(mark_);
+  guardian.null_stdin = command.null_stdin;
+  guardian.descriptors = {{theirs.get(), guardian::kSocketFd}};
+  for (const auto& each : command.descriptors) {
+    MUSTER_CHECK(each.second < guardian::kSocketFd);
+    guardian.descriptors.push_back(each);
+  }
+  auto process = spawn(guardian);
+  if (!process) return process.error();
+  guardian_.emplace(std::move(*process));
+  loop_.watch_fd(socket_.get(), EPOLLIN, [this](std::uint32_t) { read_reports(); });
+  loop_.watch_fd(guardian_->pidfd(), EPOLLIN, [this](std::uint32_t) { on_guardian_ended(); });
+  return Done{};
+}
+
+void GuardedCommand::deadline_moved(MonoTime deadline) {
+  order({.kind = guardian::Order::Kind::kDeadline,
+         .deadline_ns = deadline.time_since_epoch().count()});
+}
+
+void GuardedCommand::signal(int number) {
+  order({.kind = guardian::Order::Kind::kSignal, .signal = number});
+}
+
+void GuardedCommand::terminate() {
+  order({.kind = guardian::Order::Kind::kTerminate});
+}
+
+void GuardedCommand::kill() {
+  order({.kind = guardian::Order::Kind::kKill});
+  // And directly, in case the guardian is frozen.
+  kill_group();
+  hunt_beside_guardian();
+}
+
+/// Normally the guardian has ended before this does anything.
+void GuardedCommand::hunt_beside_guardian() {
+  if (!guardian_ || status_) return;
+  (void)kill_leftovers();
+  hunt_timer_.arm(kHuntInterval * 5, [this] { hunt_beside_guardian(); });
+}
+
+void GuardedCommand::give_up_on_guardian() {
+  if (guardian_) guardian_->signal(SIGKILL);
+}
+
+void GuardedCommand::order(guardian::Order order) {
+  if (!socket_.valid()) return;
+  order.epoch = epoch_.value();
+  // A guardian that is dead or does not read misses this. Dead: its end is reported by the pidfd.
+  // Frozen: missing a later deadline makes it kill too early, never too late.
+  [[maybe_unused]] const ssize_t sent =
+      ::send(socket_.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void GuardedCommand::read_reports() {
+  while (socket_.valid()) {
+    guardian::Report report{};
+    const ssize_t got = ::recv(socket_.get(), &report, sizeof report, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got == sizeof report) {
+      take(report);
+      continue;
+    }
+    // Closed: the pidfd says the rest.
+    loop_.unwatch_fd(socket_.get());
+    socket_.reset();
+  }
+}
+
+void GuardedCommand::take(const guardian::Report& report) {
+  using Kind = guardian::Report::Kind;
+  switch (report.kind) {
+    case Kind::kStarted:
+      pid_ = report.pid;
+      return callbacks_.started(pid_);
+    case Kind::kFailed:
+      error_ = Error{static_cast<Errc>(report.code), report.text.data()};
+      return;
+    case Kind::kUnkillable:
+      told_unkillable_ = true;
+      return callbacks_.unkillable(report.pid);
+    case Kind::kGone:
+      status_ = ExitStatus{report.code, report.signal};
+      return;
+  }
+}
+
+void GuardedCommand::on_guardian_ended() {
+  read_reports();
+  loop_.unwatch_fd(guardian_->pidfd());
+  if (socket_.valid()) loop_.unwatch_fd(socket_.get());
+  socket_.reset();
+  const auto ended = guardian_->try_wait();
+  MUSTER_CHECK(ended);
+  guardian_.reset();
+  if (status_) return std::exchange(callbacks_.gone, {})(*status_);
+  if (error_) return std::exchange(callbacks_.failed, {})(*error_);
+  kill_group();
+  hunt();
+}
+
+void GuardedCommand::kill_group() const {
+  // The guardian keeps the leader unreaped until the last moment, so the number is not reused.
+  if (pid_ != 0 && !status_) ::kill(-pid_, SIGKILL);
+}
+
+void GuardedCommand::hunt() {
+  if (kill_leftovers()) return hunt_timer_.arm(kHuntInterval, [this] { hunt(); });
+  std::exchange(callbacks_.lost, {})();
+}
+
+/// Kills what bears the mark, but not the guardian. True when there was any.
+bool GuardedCommand::kill_leftovers() {
+  bool any = false;
+  ProcessTable table;
+  table.look();
+  for (const ProcessEntry& each : table.all()) {
+    if (each.ended() || each.pid == guardian_pid() || !started_with(each.pid, mark_)) continue;
+    ::kill(each.pid, SIGKILL);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace muster

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "base/strong.h"
+#include "candidate/guardian.h"
+#include "platform/event_loop.h"
+#include "platform/process.h"
+
+namespace muster {
+
+struct GuardianOptions {
+  std::string program;     ///< Path of muster-guardian.
+  Duration kill_margin{};  ///< The guardian sends KILL this long before the deadline…
+  Duration warning{};      ///< …and TERM this long before that, if nobody else has.
+  Duration grace{};        ///< Between TERM and KILL when this process has died.
+};
+
+/// Where muster-guardian is: beside this program, or in ../libexec/muster.
+[[nodiscard]] std::string find_guardian();
+
+/// One run of a command under its guardian, as seen from the process that wants it.
+///
+/// Guarantees: while this process or the guardian is scheduled, the command and everything it has
+/// started are killed before the deadline. gone() means that no process of it is left, daemons
+/// and double forks included. If the guardian itself dies, this object kills what it can find by
+/// process group and by environment and says lost(): a process that has left both cannot be
+/// excluded, so nobody may be told that the work has stopped (G2, G4).
+///
+/// Each start ends in exactly one of failed, gone, lost; the object may be destroyed inside of
+/// those. Destroying it earlier kills the command, and waits for that. Loop thread only, and that
+/// thread must outlive the object.
+class GuardedCommand {
+ public:
+  struct Callbacks {
+    std::function<void(pid_t)> started{};
+    std::function<void(pid_t)> unkillable{};  ///< It has been killed and is still there.
+    std::function<void(Error)> failed{};      ///< It never ran.
+    std::function<void(ExitStatus)> gone{};
+    std::function<void()> lost{};
+  };
+
+  GuardedCommand(EventLoop& loop, GuardianOptions options, Callbacks callbacks);
+  ~GuardedCommand();
+  GuardedCommand(const GuardedCommand&) = delete;
+  GuardedCommand& operator=(const GuardedCommand&) = delete;
+
+  /// Once. An error means that there is no guardian and hence no command. The command can be given
+  /// descriptors 0, 1 and 2 only, and inherits those that it is not given.
+  [[nodiscard]] Status start(const Command& command, Epoch epoch, MonoTime deadline);
+  void deadline_moved(MonoTime deadline);
+  void signal(int number);
+  void terminate();
+  void kill();
+  /// For a guardian that does not answer: ends it, which leads to lost().
+  void give_up_on_guardian();
+
+  [[nodiscard]] pid_t guardian_pid() const { return guardian_ ? guardian_->pid() : 0; }
+  [[nodiscard]] bool told_unkillable() const { return told_unkillable_; }
+
+ private:
+  void order(guardian::Order order);
+  void read_reports();
+  void take(const guardian::Report& report);
+  void on_guardian_ended();
+  void kill_group() const;
+  void hunt();
+  void hunt_beside_guardian();
+  [[nodiscard]] bool kill_leftovers();
+
+  EventLoop& loop_;
+  const GuardianOptions options_;
+  Callbacks callbacks_;
+  Timer hunt_timer_;
+  Epoch epoch_;
+  std::string mark_;  ///< NAME=value in the environment of everything the command starts.
+  UniqueFd socket_;
+  std::optional<Process> guardian_;
+  pid_t pid_ = 0;
+  std::optional<ExitStatus> status_;
+  std::optional<Error> error_;
+  bool told_unkillable_ = false;
+};
+
+}  // namespace muster

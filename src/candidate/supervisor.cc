@@ -1,0 +1,284 @@
+#include "candidate/supervisor.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/check.h"
+#include "base/log.h"
+
+namespace muster {
+namespace {
+
+void set_variable(std::vector<std::string>& environment, const std::string& name,
+                  const std::string& value) {
+  std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
+std::string describe(const ExitStatus& status) {
+  if (status.signal != 0) return "ended by signal " + std::to_string(status.signal);
+  return "exited with code " + std::to_string(status.code);
+}
+
+std::vector<ChildRules> rules_of(const std::vector<ChildSpec>& specs) {
+  std::vector<ChildRules> rules;
+  for (const ChildSpec& each : specs) rules.push_back(each.rules);
+  return rules;
+}
+
+}  // namespace
+
+Supervisor::Supervisor(EventLoop& loop, SupervisorOptions options, std::vector<ChildSpec> children)
+    : loop_(loop), options_(std::move(options)), specs_(std::move(children)), timer_(loop) {
+  MUSTER_CHECK(!specs_.empty());
+  if (options_.guardian.empty()) options_.guardian = find_guardian();
+  for (const ChildSpec& each : specs_) {
+    if (std::holds_alternative<SupervisedTask>(each.work) && !watchdog_) watchdog_.emplace();
+  }
+}
+
+Supervisor::~Supervisor() = default;
+
+void Supervisor::start(std::shared_ptr<const LeaseGuard> guard, Callbacks callbacks) {
+  MUSTER_CHECK(!running());
+  guard_ = std::move(guard);
+  callbacks_ = std::move(callbacks);
+  end_ = {};
+  ending_ = false;
+  lost_.clear();
+  lease_end_ = guard_->deadline();
+  tree_.emplace(options_.supervision, rules_of(specs_));
+  perform(tree_->start(guard_->deadline(), loop_.now()));
+}
+
+void Supervisor::deadline_moved() {
+  if (!running()) return;
+  // A closed guard has no deadline any more, but the store still keeps others out until the last
+  // one that it had: so long a task may take to heed its stop.
+  lease_end_ = std::max(lease_end_, guard_->deadline());
+  // The guardians first: what they are told protects the work even if the rest takes long.
+  for (auto& [i, each] : running_) {
+    if (each.command) each.command->deadline_moved(guard_->deadline());
+  }
+  rearm_watchdog();
+  perform(tree_->deadline_moved(guard_->deadline(), loop_.now()));
+}
+
+void Supervisor::stop(MonoTime by) {
+  if (running()) perform(tree_->stop(by, loop_.now()));
+}
+
+void Supervisor::forward_signal(int number) {
+  for (auto& [i, each] : running_) {
+    if (each.command) each.command->signal(number);
+  }
+}
+
+void Supervisor::perform(const SupervisionActions& actions) {
+  for (const SupervisionAction& each : actions) perform_one(each);
+  rearm();
+}
+
+void Supervisor::perform_one(const SupervisionAction& action) {
+  using Kind = SupervisionAction::Kind;
+  switch (action.kind) {
+    case Kind::kStart:
+      return start_child(action.child);
+    case Kind::kTerminate:
+      return signal_child(action.child, false);
+    case Kind::kKill:
+      return signal_child(action.child, true);
+    case Kind::kReady:
+      return loop_.post(lifetime_.wrap([ready = callbacks_.ready] {
+        if (ready) ready();
+      }));
+    case Kind::kEnding:
+      return on_ending(action);
+    case Kind::kEnded:
+      return on_ended();
+    case Kind::kUnkillable:
+      return on_unkillable(action.child);
+  }
+}
+
+void Supervisor::start_child(std::size_t i) {
+  const ChildSpec& spec = specs_[i];
+  MUSTER_CHECK(!running_.contains(i));
+  if (const auto* command = std::get_if<Command>(&spec.work)) return start_command(i, *command);
+  start_task(i, std::get<SupervisedTask>(spec.work));
+}
+
+void Supervisor::start_command(std::size_t i, const Command& command) {
+  const SupervisionOptions& timing = options_.supervision;
+  const Duration grace = specs_[i].rules.shutdown.value_or(Duration{0});
+  auto guarded = std::make_unique<GuardedCommand>(
+      loop_,
+      // Half the budget later than we ourselves would ask the command to end: a guardian that has
+      // to ask knows that we are frozen, and not merely a moment late.
+      GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace},
+      GuardedCommand::Callbacks{
+          .started =
+              [this, i](pid_t pid) {
+                auto each = fields(i);
+                each.emplace_back("pid", std::to_string(pid));
+                log_info("child started", std::move(each));
+                perform(tree_->child_started(i, loop_.now()));
+              },
+          .unkillable = [this, i](pid_t pid) { running_.at(i).stuck_pid = std::to_string(pid); },
+          .failed =
+              [this, i](Error error) {
+                note(i, std::nullopt, error.message);
+                running_.erase(i);
+                perform(tree_->child_failed_to_start(i, loop_.now()));
+              },
+          .gone =
+              [this, i](ExitStatus status) {
+                child_ended(i, status, status.success(), describe(status));
+              },
+          .lost =
+              [this, i] {
+                note(i, std::nullopt, "its guardian was killed; what it ran was killed, too");
+                lost_ = specs_[i].name;
+                running_.erase(i);
+                perform(tree_->child_lost(i, loop_.now()));
+              }});
+  Command full = command;
+  full.environment = child_environment(command);
+  const Status started = guarded->start(full, guard_->epoch(), guard_->deadline());
+  if (started) {
+    running_[i].command = std::move(guarded);
+    return;
+  }
+  note(i, std::nullopt, started.error().message);
+  perform(tree_->child_failed_to_start(i, loop_.now()));
+}
+
+void Supervisor::start_task(std::size_t i, const SupervisedTask& task) {
+  log_info("child started", fields(i));
+  running_[i].task = std::make_unique<TaskRun>(
+      loop_, task, guard_,
+      TaskRun::Callbacks{.ready = [this, i] { perform(tree_->child_ready(i, loop_.now())); },
+                         .ended =
+                             [this, i](const Status& outcome) {
+                               child_ended(i, std::nullopt, outcome.ok(),
+                                           outcome ? "the task returned" : outcome.error().message);
+                             }});
+  rearm_watchdog();
+  perform(tree_->child_started(i, loop_.now()));
+}
+
+void Supervisor::signal_child(std::size_t i, bool force) {
+  const auto it = running_.find(i);
+  if (it == running_.end()) return;
+  log_info(force ? "child killed" : "child asked to end", fields(i));
+  // A thread can only be asked; the watchdog has the last word.
+  if (it->second.task) return it->second.task->request_stop();
+  return force ? it->second.command->kill() : it->second.command->terminate();
+}
+
+void Supervisor::note(std::size_t i, std::optional<ExitStatus> status, std::string message) {
+  auto each = fields(i);
+  each.emplace_back("how", message);
+  log_info("child ended", std::move(each));
+  if (ending_) return;
+  end_.child = specs_[i].name;
+  end_.status = status;
+  end_.message = specs_[i].name + ": " + message;
+}
+
+void Supervisor::child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
+                             std::string message) {
+  note(i, status, std::move(message));
+  running_.erase(i);
+  rearm_watchdog();
+  perform(tree_->child_exited(i, success, loop_.now()));
+}
+
+void Supervisor::on_ending(const SupervisionAction& action) {
+  end_.cause = action.cause;
+  ending_ = true;
+  const bool has_child = action.child != SupervisionAction::kNoChild;
+  if (has_child && end_.child != specs_[action.child].name) {
+    end_.child = specs_[action.child].name;
+    end_.status.reset();
+    end_.message = end_.child + ": not ready in time, or impossible to end";
+  }
+  if (action.cause == EndCause::kRequested) return;
+  if (action.cause == EndCause::kDeadline) end_.message = "the lease was not renewed in time";
+  log_warn("tree stops", {{"name", options_.name},
+                          {"epoch", std::to_string(guard_->epoch().value())},
+                          {"cause", to_string(action.cause)},
+                          {"why", end_.message}});
+  loop_.post(lifetime_.wrap([ending = callbacks_.ending, end = end_] {
+    if (ending) ending(end);
+  }));
+}
+
+void Supervisor::on_ended() {
+  if (lost_.empty()) {
+    end_.receipt = StopReceipt{guard_->epoch()};
+  } else {
+    end_.receipt = Error{Errc::kAmbiguous, "the guardian of " + lost_ +
+                                               " died: that its work has ended cannot be proven"};
+  }
+  loop_.post(lifetime_.wrap([ended = callbacks_.ended, end = end_] {
+    if (ended) ended(end);
+  }));
+}
+
+void Supervisor::on_unkillable(std::size_t i) {
+  const auto it = running_.find(i);
+  if (it == running_.end()) return;
+  GuardedCommand* const command = it->second.command.get();
+  if (command == nullptr || command->told_unkillable()) return report_unkillable(i);
+  // Not the command but the guardian is stuck. Without it we see to the command ourselves, and if
+  // that takes as long again, it is stuck, too.
+  log_warn("guardian does not answer; ending it", fields(i));
+  command->give_up_on_guardian();
+  loop_.at(loop_.now() + options_.supervision.kill_margin,
+           lifetime_.wrap([this, i, guard = guard_] {
+             if (guard == guard_ && running_.contains(i)) report_unkillable(i);
+           }));
+}
+
+void Supervisor::report_unkillable(std::size_t i) {
+  auto each = fields(i);
+  each.emplace_back("pid", running_.at(i).stuck_pid);
+  log_error("child cannot be ended", std::move(each));
+  loop_.post(lifetime_.wrap([unkillable = callbacks_.unkillable, name = specs_[i].name] {
+    if (unkillable) unkillable(name);
+  }));
+}
+
+void Supervisor::rearm() {
+  const auto next = tree_->next_tick();
+  if (!next) return timer_.cancel();
+  timer_.arm(*next, [this] { perform(tree_->tick(loop_.now())); });
+}
+
+void Supervisor::rearm_watchdog() {
+  if (!watchdog_) return;
+  const bool tasks = std::any_of(running_.begin(), running_.end(),
+                                 [](const auto& each) { return each.second.task != nullptr; });
+  if (!tasks) return watchdog_->clear();
+  watchdog_->watch(lease_end_ - options_.supervision.kill_margin / 2);
+}
+
+std::vector<std::string> Supervisor::child_environment(const Command& command) const {
+  std::vector<std::string> result = command.environment ? *command.environment : environment();
+  set_variable(result, "MUSTER_EPOCH", std::to_string(guard_->epoch().value()));
+  set_variable(result, "MUSTER_NAME", options_.name);
+  set_variable(result, "MUSTER_NODE", options_.node);
+  set_variable(result, "MUSTER_LEASE_DEADLINE",
+               std::to_string(to_ms(guard_->deadline().time_since_epoch())));
+  return result;
+}
+
+std::vector<std::pair<std::string_view, std::string>> Supervisor::fields(std::size_t i) const {
+  return {{"name", options_.name},
+          {"child", specs_[i].name},
+          {"epoch", std::to_string(guard_->epoch().value())}};
+}
+
+}  // namespace muster

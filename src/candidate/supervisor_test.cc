@@ -1,0 +1,336 @@
+#include "candidate/supervisor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "candidate/process_test_scene.h"
+
+namespace muster {
+namespace {
+
+Status until_stopped(const TaskContext& context) {
+  std::atomic<bool> stopped{false};
+  const std::stop_callback wake(context.stop, [&] {
+    stopped = true;
+    stopped.notify_all();
+  });
+  stopped.wait(false);
+  return Done{};
+}
+
+/// A supervisor with short times, and what was heard of its tree.
+struct SupervisorTest : testing::ProcessScene {
+  SupervisorTest() {
+    options.name = "billing";
+    options.node = "node-a";
+    options.supervision.backoff_min = 5ms;
+    options.supervision.stop_budget = 400ms;
+    options.supervision.kill_margin = 400ms;
+  }
+  ~SupervisorTest() override {
+    supervisor.reset();
+    std::filesystem::remove(file);
+  }
+
+  void start(std::vector<ChildSpec> children, Duration lease = 60s) {
+    supervisor = std::make_unique<Supervisor>(loop, options, std::move(children));
+    term(lease);
+  }
+  void term(Duration lease = 60s) {
+    ready = 0;
+    ending.reset();
+    end.reset();
+    guard = std::make_shared<LeaseGuard>(loop, Epoch(++epoch), loop.now() + lease);
+    supervisor->start(guard, {.ready = [this] { ++ready; },
+                              .ending = [this](const TreeEnd& each) { ending = each; },
+                              .ended =
+                                  [this](const TreeEnd& each) {
+                                    EXPECT_FALSE(end) << "told twice";
+                                    end = each;
+                                    left_at_end = living().size();
+                                  },
+                              .unkillable = [](const std::string&) {}});
+  }
+  bool is_ready() {
+    return until([this] { return ready > 0; });
+  }
+  bool ended() {
+    return until([this] { return end.has_value(); });
+  }
+  bool stop() {
+    supervisor->stop(loop.now() + 20s);
+    return ended();
+  }
+  /// What the script prints goes to the file.
+  [[nodiscard]] ChildSpec writer(const std::string& name, const std::string& script) const {
+    return {name, shell("{ " + script + "; } >> " + file)};
+  }
+  [[nodiscard]] std::string written() const {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+
+  SupervisorOptions options;
+  std::unique_ptr<Supervisor> supervisor;
+  std::shared_ptr<LeaseGuard> guard;
+  std::uint64_t epoch = 40;
+  const std::string file = folder + "muster-supervisor-" + word_;
+  int ready = 0;
+  std::optional<TreeEnd> ending;
+  std::optional<TreeEnd> end;
+  std::size_t left_at_end = 0;
+};
+
+TEST_F(SupervisorTest, ACommandKnowsItsTerm) {
+  start({writer("a", "echo $MUSTER_EPOCH $MUSTER_NAME $MUSTER_NODE $MUSTER_LEASE_DEADLINE")});
+  ASSERT_TRUE(until([this] { return !written().empty(); }));
+  EXPECT_EQ(written().substr(0, written().find('\n')),
+            "41 billing node-a " + std::to_string(to_ms(guard->deadline().time_since_epoch())));
+  ASSERT_TRUE(stop());
+}
+
+// C09, P06: the receipt comes after the last process has gone, and not before.
+TEST_F(SupervisorTest, ChildrenStartInOrderStopInReverseAndOnlyThenIsThereAReceipt) {
+  const auto script = [](const std::string& name) {
+    return "trap 'echo -" + name + "; exit' TERM; echo +" + name + "; while :; do sleep 0.01; done";
+  };
+  ChildSpec first = writer("a", script("a"));
+  first.rules.ready_after = 50ms;
+  start({first, writer("b", script("b")), {"task", until_stopped}});
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(until([this] { return written() == "+a\n+b\n"; }));
+  ASSERT_TRUE(stop());
+  EXPECT_EQ(written(), "+a\n+b\n-b\n-a\n");
+  EXPECT_EQ(end->cause, EndCause::kRequested);
+  ASSERT_TRUE(end->receipt);
+  EXPECT_EQ(end->receipt->epoch, Epoch(41));
+  EXPECT_EQ(left_at_end, 0u);
+  EXPECT_FALSE(ending) << "stop() needs no notice";
+}
+
+// C16: what ends at once for ever is given up, so that another node may try.
+TEST_F(SupervisorTest, ACommandThatAlwaysExitsAtOnceFailsTheTreeAfterThreeRestarts) {
+  start({{"steady", shell("$ENDLESS; :")}, writer("hasty", "echo x; exit 9")});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kRestartsExhausted);
+  EXPECT_EQ(end->child, "hasty");
+  EXPECT_EQ(end->status, (ExitStatus{9, 0}));
+  EXPECT_EQ(written(), "x\nx\nx\nx\n");
+  EXPECT_TRUE(end->receipt);
+  EXPECT_EQ(left_at_end, 0u);
+  ASSERT_TRUE(ending);
+  EXPECT_EQ(ending->cause, EndCause::kRestartsExhausted);
+}
+
+// C08: no leader without work.
+TEST_F(SupervisorTest, ACommandThatCannotBeStartedFailsTheTree) {
+  start(
+      {{"steady", shell("$ENDLESS; :")}, {"typo", Command{.argv = {"no-such-command-anywhere"}}}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kStartFailed);
+  EXPECT_EQ(end->message, "typo: cannot run no-such-command-anywhere: command not found");
+  EXPECT_TRUE(end->receipt);
+  EXPECT_EQ(ready, 0);
+
+  options.guardian = "/no/such/guardian";
+  start({{"a", shell("$ENDLESS; :")}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kStartFailed);
+}
+
+TEST_F(SupervisorTest, ATemporaryCommandThatEndsEndsTheTreeWithItsStatus) {
+  start({{"once", shell("exit 3"), {.restart = RestartPolicy::kTemporary}}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kFinished);
+  EXPECT_EQ(end->status, (ExitStatus{3, 0}));
+  EXPECT_TRUE(end->receipt);
+}
+
+TEST_F(SupervisorTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
+  start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 150ms}}});
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(until([this] { return living().size() == 3; }));
+  const MonoTime before = loop.now();
+  ASSERT_TRUE(stop());
+  EXPECT_GE(loop.now() - before, 150ms);
+  EXPECT_EQ(left_at_end, 0u);
+  EXPECT_TRUE(end->receipt);
+}
+
+// P05: nobody renews, so nothing runs when the lease ends, whatever grace was promised.
+TEST_F(SupervisorTest, WithoutARenewalTheTreeIsGoneBeforeTheDeadline) {
+  options.supervision.kill_margin = 1s;
+  start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 1h}},
+         {"heir", shell("(setsid $ENDLESS &) ; $ENDLESS; :"), {.shutdown = 1h}},
+         {"task", until_stopped}},
+        3s);
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(ended());
+  EXPECT_TRUE(guard->valid());
+  EXPECT_EQ(end->cause, EndCause::kDeadline);
+  EXPECT_TRUE(end->receipt);
+  EXPECT_EQ(left_at_end, 0u);
+}
+
+TEST_F(SupervisorTest, RenewalsReachTheGuardians) {
+  start({{"a", shell("$ENDLESS; :")}, {"task", until_stopped}}, 1500ms);
+  const MonoTime until_then = loop.now() + 2500ms;
+  while (loop.now() < until_then) {
+    guard->extend(loop.now() + 1500ms);
+    supervisor->deadline_moved();
+    loop.run_until(loop.now() + 100ms);
+  }
+  EXPECT_FALSE(end);
+  EXPECT_EQ(ready, 1);
+  ASSERT_TRUE(stop());
+  EXPECT_TRUE(end->receipt);
+}
+
+TEST_F(SupervisorTest, AClosedGuardKillsAtOnce) {
+  start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 1h}}, {"task", until_stopped}});
+  ASSERT_TRUE(is_ready());
+  guard->close();
+  supervisor->deadline_moved();
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kDeadline);
+  EXPECT_EQ(left_at_end, 0u);
+}
+
+// G2, G4: without its guardian a command's end is not proven, so there is no receipt.
+TEST_F(SupervisorTest, AKilledGuardianFailsTheTreeWithoutAReceipt) {
+  start({{"other", shell("$ENDLESS; :")}, {"victim", shell("(setsid $ENDLESS &) ; $ENDLESS; :")}});
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(until([this] { return living().size() == 7; }));
+  // The last guardian is the one that was started last.
+  pid_t guardian = 0;
+  ProcessTable table;
+  table.look();
+  for (const ProcessEntry& each : table.descendants(::getpid())) {
+    if (each.parent == ::getpid()) guardian = std::max(guardian, each.pid);
+  }
+  ASSERT_EQ(::kill(guardian, SIGKILL), 0);
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kLost);
+  EXPECT_EQ(end->child, "victim");
+  EXPECT_TRUE(end->receipt.is(Errc::kAmbiguous));
+  EXPECT_EQ(left_at_end, 0u);
+}
+
+// G4: the parent alone is enough, too.
+TEST_F(SupervisorTest, AFrozenGuardianIsEndedAndLeavesNoReceipt) {
+  start({{"a", shell("(setsid $ENDLESS &) ; $ENDLESS; :"), {.shutdown = 50ms}}});
+  ASSERT_TRUE(until([this] { return living().size() == 4; }));
+  ProcessTable table;
+  table.look();
+  for (const ProcessEntry& each : table.descendants(::getpid())) {
+    if (each.parent != ::getpid()) continue;
+    ASSERT_EQ(::kill(each.pid, SIGSTOP), 0);
+  }
+  ASSERT_TRUE(stop());
+  EXPECT_TRUE(end->receipt.is(Errc::kAmbiguous));
+  EXPECT_EQ(left_at_end, 0u);
+}
+
+TEST_F(SupervisorTest, OneTermFollowsTheOther) {
+  start({writer("a", "echo $MUSTER_EPOCH; $ENDLESS; :")});
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(until([this] { return written() == "41\n"; }));
+  ASSERT_TRUE(stop());
+  const std::size_t before = open_descriptors();
+  for (int n = 0; n < 3; ++n) {
+    term();
+    ASSERT_TRUE(is_ready());
+    ASSERT_TRUE(stop());
+    EXPECT_EQ(end->receipt->epoch, Epoch(epoch));
+  }
+  EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(SupervisorTest, ASignalReachesEveryCommand) {
+  const auto spec = [this](const std::string& name) {
+    return writer(name,
+                  "trap 'echo " + name + "; exit' USR1; echo up; while :; do sleep 0.01; done");
+  };
+  start({spec("a"), spec("b")});
+  ASSERT_TRUE(until([this] { return written() == "up\nup\n"; }));
+  supervisor->forward_signal(SIGUSR1);
+  ASSERT_TRUE(until([this] {
+    return written().find("a\n") != std::string::npos && written().find("b\n") != std::string::npos;
+  }));
+  ASSERT_TRUE(stop());
+}
+
+TEST_F(SupervisorTest, DestroyingItLeavesNothingBehind) {
+  start({{"deaf", shell("trap '' TERM; (setsid $ENDLESS &) ; $ENDLESS; :")},
+         {"task", until_stopped}});
+  ASSERT_TRUE(is_ready());
+  supervisor.reset();
+  EXPECT_TRUE(living().empty());
+  EXPECT_FALSE(end);
+}
+
+TEST_F(SupervisorTest, ATaskThatFailsOrThrowsIsRestartedByItsPolicy) {
+  std::atomic<int> runs{0};
+  start({{"task",
+          [&](const TaskContext& context) -> Status {
+            EXPECT_TRUE(context.guard.valid());
+            switch (++runs) {
+              case 1:
+                return {Errc::kUnavailable, "not today"};
+              case 2:
+                throw std::runtime_error("nor tomorrow");
+              default:
+                return Done{};
+            }
+          },
+          {.restart = RestartPolicy::kTransient}}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kFinished);
+  EXPECT_EQ(runs, 3);
+}
+
+TEST_F(SupervisorTest, ATaskSaysItselfWhenItIsReady) {
+  std::atomic<bool> go{false};
+  ChildSpec task{"task", [&](const TaskContext& context) {
+                   go.wait(false);
+                   context.ready();
+                   return until_stopped(context);
+                 }};
+  task.rules.ready_after.reset();
+  start({task, {"after", shell("$ENDLESS; :")}});
+  loop.run_until(loop.now() + 50ms);
+  EXPECT_EQ(ready, 0);
+  EXPECT_TRUE(living().empty());
+  go = true;
+  go.notify_all();
+  ASSERT_TRUE(is_ready());
+  ASSERT_TRUE(stop());
+}
+
+// A thread cannot be killed, so the process goes, and with it, by its guardian, the command.
+TEST_F(SupervisorTest, ATaskThatIgnoresItsStopEndsTheProcessBeforeTheDeadline) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        options.supervision.kill_margin = 1s;
+        start({{"deaf",
+                [](const TaskContext&) -> Status {
+                  std::atomic<bool> never{false};
+                  never.wait(false);
+                  return Done{};
+                }}},
+              2500ms);
+        const MonoTime deadline = guard->deadline();
+        loop.at(deadline, [] { ::_exit(1); });
+        loop.run();
+      },
+      ::testing::ExitedWithCode(TaskWatchdog::kExitCode), "a task still runs at the end");
+}
+
+}  // namespace
+}  // namespace muster

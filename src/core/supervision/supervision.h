@@ -1,0 +1,157 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+
+namespace muster {
+
+/// Which children start anew when one of them has failed.
+enum class RestartStrategy {
+  kOneForOne,   ///< That one.
+  kOneForAll,   ///< All of them.
+  kRestForOne,  ///< That one and those after it.
+};
+
+/// When a child that ended by itself is started again.
+enum class RestartPolicy {
+  kPermanent,  ///< Always.
+  kTransient,  ///< Unless it ended with success.
+  kTemporary,  ///< Never, not even when a sibling's restart has stopped it.
+};
+
+/// How one child is treated.
+struct ChildRules {
+  RestartPolicy restart = RestartPolicy::kPermanent;
+  /// Between TERM and KILL; empty: KILL at once.
+  std::optional<Duration> shutdown = 5s;
+  /// A started child counts as ready once it has run so long; empty: it says so itself.
+  std::optional<Duration> ready_after = 0s;
+};
+
+struct SupervisionOptions {
+  RestartStrategy strategy = RestartStrategy::kOneForOne;
+  std::uint32_t restarts_max = 3;  ///< More than this many within the window fail the tree.
+  Duration restart_window = 5s;
+  Duration backoff_min = 100ms;  ///< Before a child's first restart; doubled for each further one.
+  Duration backoff_max = 5s;
+  Duration stable_after = 10s;    ///< A child that was ready so long starts again at backoff_min.
+  Duration start_timeout = 10s;   ///< A child that is not ready by then has failed to start.
+  Duration stop_budget = 1200ms;  ///< What an orderly stop is given before the deadline's KILL.
+  Duration kill_margin = 600ms;   ///< Every child is sent KILL this long before the deadline.
+};
+
+/// Why a tree ended.
+enum class EndCause {
+  kRequested,          ///< stop() was called.
+  kDeadline,           ///< The lease was not renewed in time.
+  kFinished,           ///< No child is left that is to run.
+  kRestartsExhausted,  ///< Restarting does not help.
+  kStartFailed,        ///< A child cannot be started, or was not ready in time.
+  kLost,               ///< Nobody can say any more whether a child is gone.
+};
+
+[[nodiscard]] const char* to_string(EndCause cause);
+
+/// What the caller is to do, in this order.
+struct SupervisionAction {
+  enum class Kind {
+    kStart,       ///< Start `child`, then tell child_started() or child_failed_to_start().
+    kTerminate,   ///< Ask `child` to end.
+    kKill,        ///< End `child` by force.
+    kReady,       ///< Every child is ready. At most once.
+    kEnding,      ///< The tree is being stopped for `cause`. Exactly once.
+    kEnded,       ///< No child is left. Exactly once, the last action.
+    kUnkillable,  ///< `child` was killed and is still there; the tree cannot end before it does.
+  };
+  static constexpr std::size_t kNoChild = std::numeric_limits<std::size_t>::max();
+
+  Kind kind;
+  std::size_t child = kNoChild;  ///< With kEnding: the one that caused it, if one did.
+  EndCause cause = EndCause::kRequested;
+
+  bool operator==(const SupervisionAction&) const = default;
+};
+using SupervisionActions = std::vector<SupervisionAction>;
+
+/// Decides when the children of one term are started, stopped and restarted.
+///
+/// Guarantees: a child is started only when all before it are ready or will not run; never while an
+/// instance of it lives; never after a stop began. Children are stopped one by one, the last
+/// first, each with its own grace. The lease deadline overrides every timeout: without a renewal
+/// the stop begins by itself at deadline − kill_margin − stop_budget, and at deadline −
+/// kill_margin every child left is killed at once, in no order. When time is short, the children
+/// share it, so that none is killed unasked because another dawdled.
+/// A stop that has begun is never taken back, also when a renewal arrives after all.
+///
+/// Does not guarantee that children die: it asks for it, and says which one would not.
+/// One use per term. Pure: told the time, no I/O, no locks; one thread.
+class Supervision {
+ public:
+  Supervision(SupervisionOptions options, std::vector<ChildRules> rules);
+
+  [[nodiscard]] SupervisionActions start(MonoTime deadline, MonoTime now);
+  /// Every child is to be gone by `by`; an earlier `by` than one given before replaces it.
+  [[nodiscard]] SupervisionActions stop(MonoTime by, MonoTime now);
+  [[nodiscard]] SupervisionActions deadline_moved(MonoTime deadline, MonoTime now);
+  [[nodiscard]] SupervisionActions tick(MonoTime now);
+
+  [[nodiscard]] SupervisionActions child_started(std::size_t child, MonoTime now);
+  [[nodiscard]] SupervisionActions child_failed_to_start(std::size_t child, MonoTime now);
+  [[nodiscard]] SupervisionActions child_ready(std::size_t child, MonoTime now);
+  /// The child and all it left behind are gone.
+  [[nodiscard]] SupervisionActions child_exited(std::size_t child, bool success, MonoTime now);
+  /// Everything was done to end the child, but its end cannot be proven. Fails the tree.
+  [[nodiscard]] SupervisionActions child_lost(std::size_t child, MonoTime now);
+
+  /// When tick() has something to do; nothing when only an event can change anything.
+  [[nodiscard]] std::optional<MonoTime> next_tick() const;
+  [[nodiscard]] bool ended() const { return phase_ == Phase::kEnded; }
+
+ private:
+  using Kind = SupervisionAction::Kind;
+  enum class Phase { kNew, kUp, kStopping, kEnded };
+  enum class State { kAbsent, kStarting, kStarted, kReady, kTerminating, kKilled };
+  struct Child {
+    ChildRules rules;
+    State state = State::kAbsent;
+    MonoTime since{};       ///< When it entered its state.
+    MonoTime kill_at{};     ///< While terminating.
+    MonoTime restart_at{};  ///< While absent: not started before.
+    Duration backoff{0};    ///< What its last restart had to wait.
+    bool wanted = true;     ///< It is to run, now or after a restart.
+    bool halting = false;   ///< To be stopped because of a sibling.
+    bool unkillable = false;
+  };
+
+  [[nodiscard]] bool alive(const Child& child) const { return child.state != State::kAbsent; }
+  [[nodiscard]] MonoTime stop_at() const;
+  [[nodiscard]] MonoTime kill_all_at() const;
+  [[nodiscard]] Duration grace(const Child& child, MonoTime now) const;
+  void enter(Child& child, State state, MonoTime now);
+  void restart(std::size_t failed, MonoTime now);
+  void begin_stop(EndCause cause, std::size_t child, MonoTime now);
+  SupervisionActions advance(MonoTime now);
+  void settle(MonoTime now);
+  void halt(MonoTime now);
+  void kill(std::size_t i, MonoTime now);
+  void report_unkillable(MonoTime now);
+  void start_next(MonoTime now);
+  [[nodiscard]] std::optional<MonoTime> next_of(const Child& child) const;
+
+  const SupervisionOptions options_;
+  std::vector<Child> children_;
+  Phase phase_ = Phase::kNew;
+  bool ready_ = false;
+  MonoTime deadline_ = MonoTime::max();
+  MonoTime stop_by_ = MonoTime::max();
+  std::deque<MonoTime> restarts_;  ///< Within the window; at most restarts_max + 1.
+  SupervisionActions actions_;     ///< Of the call in progress.
+};
+
+}  // namespace muster

@@ -1,0 +1,296 @@
+#include "core/supervision/supervision.h"
+
+#include <gtest/gtest.h>
+
+#include "core/supervision/supervision_test_scene.h"
+
+namespace muster {
+namespace {
+
+using Scene = testing::SupervisionScene;
+
+ChildRules with(RestartPolicy policy) {
+  return {.restart = policy};
+}
+const ChildRules kPermanent = with(RestartPolicy::kPermanent);
+const ChildRules kTransient = with(RestartPolicy::kTransient);
+const ChildRules kTemporary = with(RestartPolicy::kTemporary);
+
+TEST(SupervisionTest, ChildrenStartInOrderEachAfterTheOneBeforeIsReady) {
+  ChildRules says_so;
+  says_so.ready_after.reset();
+  ChildRules settles;
+  settles.ready_after = 300ms;
+  Scene scene({}, {says_so, settles, {}});
+  scene.start();
+  EXPECT_EQ(scene.story(), "start 0");
+  scene.pass(1s);
+  EXPECT_EQ(scene.story(), "");
+  scene.note(scene.tree.child_ready(0, scene.now));
+  EXPECT_EQ(scene.story(), "start 1");
+  scene.pass(300ms - 1ns);
+  EXPECT_EQ(scene.story(), "");
+  scene.pass(1ns);
+  EXPECT_EQ(scene.story(), "start 2, ready");
+}
+
+TEST(SupervisionTest, ChildrenStopInReverseOrderEachAfterTheOneBeforeIsGone) {
+  Scene scene({}, {{}, {}, {}});
+  scene.start();
+  EXPECT_EQ(scene.story(), "start 0, start 1, start 2, ready");
+  scene.note(scene.tree.stop(Scene::kFar, scene.now));
+  EXPECT_EQ(scene.story(), "ending requested, term 2");
+  scene.exits(2);
+  EXPECT_EQ(scene.story(), "term 1");
+  scene.exits(1, true);
+  scene.exits(0);
+  EXPECT_EQ(scene.story(), "term 0, ended");
+  EXPECT_TRUE(scene.tree.ended());
+  EXPECT_FALSE(scene.tree.next_tick());
+}
+
+TEST(SupervisionTest, AChildThatIgnoresTermIsKilledAfterItsGraceAndABrutalOneAtOnce) {
+  ChildRules brutal;
+  brutal.shutdown.reset();
+  Scene scene({}, {{.shutdown = 2s}, brutal});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.stop(Scene::kFar, scene.now));
+  EXPECT_EQ(scene.story(), "ending requested, kill 1");
+  scene.exits(1);
+  EXPECT_EQ(scene.story(), "term 0");
+  scene.pass(2s - 1ns);
+  EXPECT_EQ(scene.story(), "");
+  scene.pass(1ns);
+  EXPECT_EQ(scene.story(), "kill 0");
+  scene.exits(0);
+  EXPECT_EQ(scene.story(), "ended");
+}
+
+struct RestartCase {
+  const char* name;
+  RestartStrategy strategy;
+  std::vector<ChildRules> rules;
+  std::size_t fails;
+  bool success;
+  std::string expected;  ///< Siblings end as soon as they are asked to.
+};
+
+class SupervisionRestartTest : public ::testing::TestWithParam<RestartCase> {};
+
+TEST_P(SupervisionRestartTest, RestartsWhomItsStrategyAndPoliciesName) {
+  const RestartCase& each = GetParam();
+  Scene scene({.strategy = each.strategy}, each.rules);
+  scene.start();
+  scene.story();
+  SupervisionActions actions = scene.tree.child_exited(each.fails, each.success, scene.now);
+  while (!actions.empty()) {
+    SupervisionActions more;
+    for (const auto& action : actions) {
+      if (action.kind != SupervisionAction::Kind::kTerminate) continue;
+      for (const auto& next : scene.tree.child_exited(action.child, false, scene.now)) {
+        more.push_back(next);
+      }
+    }
+    scene.note(actions);
+    actions = std::move(more);
+  }
+  scene.pass(1s);
+  EXPECT_EQ(scene.story(), each.expected);
+}
+
+const auto kOne = RestartStrategy::kOneForOne;
+const auto kAll = RestartStrategy::kOneForAll;
+const auto kRest = RestartStrategy::kRestForOne;
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, SupervisionRestartTest,
+    ::testing::Values(
+        RestartCase{"OneForOne", kOne, {{}, {}, {}}, 1, false, "start 1"},
+        RestartCase{"OneForOnePermanentSuccess", kOne, {{}, {}, {}}, 1, true, "start 1"},
+        RestartCase{"TransientFailure", kOne, {kTransient, {}}, 0, false, "start 0"},
+        RestartCase{"TransientSuccess", kOne, {kTransient, {}}, 0, true, ""},
+        RestartCase{"TemporaryFailure", kOne, {kTemporary, {}}, 0, false, ""},
+        RestartCase{"TemporarySuccess", kAll, {kTemporary, {}}, 0, true, ""},
+        RestartCase{
+            "OneForAll", kAll, {{}, {}, {}}, 1, false, "term 2, term 0, start 0, start 1, start 2"},
+        RestartCase{"OneForAllTransientSuccess", kAll, {{}, kTransient, {}}, 1, true, ""},
+        RestartCase{"OneForAllEndsATemporarySibling",
+                    kAll,
+                    {kTemporary, {}, {}},
+                    1,
+                    false,
+                    "term 2, term 0, start 1, start 2"},
+        RestartCase{"RestForOne", kRest, {{}, {}, {}}, 1, false, "term 2, start 1, start 2"},
+        RestartCase{"RestForOneLast", kRest, {{}, {}, {}}, 2, false, "start 2"},
+        RestartCase{"LastOneFinishes", kOne, {kTransient}, 0, true, "ending finished, ended"},
+        RestartCase{"LastOneFails", kOne, {kTemporary}, 0, false, "ending finished, ended"}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+// C16: exhausted restarts end the tree and say so.
+TEST(SupervisionTest, MoreThanThreeRestartsInFiveSecondsFailTheTree) {
+  Scene scene({.backoff_min = 0s}, {{}, {}});
+  scene.start();
+  scene.story();
+  for (int n = 0; n < 3; ++n) {
+    scene.exits(1);
+    EXPECT_EQ(scene.story(), "start 1");
+    scene.pass(1s);
+  }
+  scene.exits(1);
+  EXPECT_EQ(scene.story(), "ending restarts-exhausted, term 0");
+  scene.exits(0);
+  EXPECT_EQ(scene.story(), "ended");
+}
+
+TEST(SupervisionTest, ThreeRestartsInFiveSecondsAreBearable) {
+  Scene scene({.backoff_min = 0s}, {{}});
+  scene.start();
+  scene.story();
+  for (int n = 0; n < 30; ++n) {
+    scene.exits(0);
+    ASSERT_EQ(scene.story(), "start 0") << n;
+    scene.pass(Duration(5s) / 3 + 1ns);
+  }
+}
+
+TEST(SupervisionTest, BackoffDoublesToItsLimitAndStartsAgainAfterStability) {
+  Scene scene({.restarts_max = 100, .backoff_min = 1s, .backoff_max = 5s, .stable_after = 30s},
+              {{}});
+  scene.start();
+  scene.story();
+  for (const Duration wait : {1s, 2s, 4s, 5s, 5s}) {
+    scene.exits(0);
+    scene.pass(wait - 1ns);
+    EXPECT_EQ(scene.story(), "");
+    scene.pass(1ns);
+    EXPECT_EQ(scene.story(), "start 0");
+  }
+  scene.pass(30s);
+  scene.exits(0);
+  scene.pass(1s);
+  EXPECT_EQ(scene.story(), "start 0");
+}
+
+// C08: a child that cannot be started leaves no leader without work.
+TEST(SupervisionTest, AChildThatCannotBeStartedFailsTheTree) {
+  Scene scene({}, {{}, {}});
+  scene.start_by_themselves = false;
+  scene.start();
+  scene.note(scene.tree.child_started(0, scene.now));
+  EXPECT_EQ(scene.story(), "start 0, start 1");
+  scene.note(scene.tree.child_failed_to_start(1, scene.now));
+  EXPECT_EQ(scene.story(), "ending start-failed, term 0");
+}
+
+// C08: nor does one that never gets ready.
+TEST(SupervisionTest, AChildThatIsNotReadyInTimeFailsTheTree) {
+  ChildRules says_so;
+  says_so.ready_after.reset();
+  Scene scene({.start_timeout = 3s}, {says_so});
+  scene.start();
+  scene.pass(3s - 1ns);
+  EXPECT_EQ(scene.story(), "start 0");
+  scene.pass(1ns);
+  EXPECT_EQ(scene.story(), "ending start-failed, term 0");
+}
+
+// P05: without a renewal the stop begins by itself, early enough to end before the lease does.
+TEST(SupervisionTest, TheDeadlineStopsTheTreeAndOverridesEveryTimeout) {
+  Scene scene({.stop_budget = 1200ms, .kill_margin = 600ms}, {{.shutdown = 1h}, {.shutdown = 1h}});
+  scene.start(Scene::kBegin + 6s);
+  scene.story();
+  scene.pass(4200ms - 1ns);
+  EXPECT_EQ(scene.story(), "");
+  scene.pass(1ns);
+  EXPECT_EQ(scene.story(), "ending deadline, term 1");
+  scene.pass(600ms);
+  EXPECT_EQ(scene.story(), "kill 1") << "The second child keeps its half of the time.";
+  scene.exits(1);
+  EXPECT_EQ(scene.story(), "term 0");
+  scene.pass(600ms);
+  EXPECT_EQ(scene.story(), "kill 0");
+  EXPECT_EQ(scene.now, Scene::kBegin + 6s - 600ms);
+}
+
+TEST(SupervisionTest, AtTheKillMarginEveryChildIsKilledInNoOrder) {
+  Scene scene({.stop_budget = 1200ms, .kill_margin = 600ms}, {{}, {}, {}});
+  scene.start(Scene::kBegin + 6s);
+  scene.story();
+  scene.now = Scene::kBegin + 5500ms;  // This process was frozen.
+  scene.note(scene.tree.tick(scene.now));
+  EXPECT_EQ(scene.story(), "ending deadline, kill 2, kill 1, kill 0");
+}
+
+TEST(SupervisionTest, RenewalsKeepTheTreeRunningAndALateOneDoesNotUndoAStop) {
+  Scene scene({}, {{}});
+  scene.start(Scene::kBegin + 6s);
+  for (int n = 1; n < 20; ++n) {
+    scene.pass(1s);
+    scene.note(scene.tree.deadline_moved(scene.now + 6s, scene.now));
+  }
+  EXPECT_EQ(scene.story(), "start 0, ready");
+  scene.now += 5s;
+  scene.note(scene.tree.deadline_moved(scene.now + 6s, scene.now));
+  EXPECT_EQ(scene.story(), "ending deadline, term 0");
+}
+
+TEST(SupervisionTest, AClosedLeaseKillsAtOnceAndStartsNothing) {
+  Scene scene({}, {{}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.deadline_moved(MonoTime::min(), scene.now));
+  EXPECT_EQ(scene.story(), "ending deadline, kill 0");
+
+  Scene late({}, {{}});
+  late.start(Scene::kBegin + 1s);
+  EXPECT_EQ(late.story(), "ending deadline, ended");
+}
+
+// G3: a child that does not die is named; its siblings are stopped all the same, the tree does not
+// end.
+TEST(SupervisionTest, AnUnkillableChildIsReportedAndTheTreeDoesNotEndBeforeIt) {
+  Scene scene({.kill_margin = 600ms}, {{}, {.shutdown = 1s}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.stop(Scene::kFar, scene.now));
+  scene.pass(1600ms);
+  EXPECT_EQ(scene.story(), "ending requested, term 1, kill 1, unkillable 1, term 0");
+  scene.exits(0);
+  scene.pass(1h);
+  EXPECT_EQ(scene.story(), "");
+  scene.exits(1);
+  EXPECT_EQ(scene.story(), "ended");
+}
+
+TEST(SupervisionTest, AGroupThatCannotBeRestartedFailsTheTree) {
+  Scene scene({.strategy = RestartStrategy::kOneForAll, .kill_margin = 600ms},
+              {{}, {.shutdown = 1s}});
+  scene.start();
+  scene.story();
+  scene.exits(0);
+  scene.pass(1600ms);
+  EXPECT_EQ(scene.story(), "term 1, kill 1, unkillable 1, ending lost");
+}
+
+TEST(SupervisionTest, ALostChildFailsTheTreeWithoutARestart) {
+  Scene scene({}, {{}, {}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.child_lost(1, scene.now));
+  EXPECT_EQ(scene.story(), "ending lost, term 0");
+}
+
+TEST(SupervisionTest, AnEarlierStopReplacesALaterOne) {
+  Scene scene({.kill_margin = 500ms}, {{.shutdown = 1h}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.stop(scene.now + 60s, scene.now));
+  scene.note(scene.tree.stop(scene.now + 2s, scene.now));
+  EXPECT_EQ(scene.story(), "ending requested, term 0");
+  scene.pass(1500ms);
+  EXPECT_EQ(scene.story(), "kill 0");
+}
+
+}  // namespace
+}  // namespace muster

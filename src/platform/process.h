@@ -1,0 +1,74 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "platform/unique_fd.h"
+
+namespace muster {
+
+/// How a process ended.
+struct ExitStatus {
+  int code = 0;    ///< What it returned; 0 when a signal ended it.
+  int signal = 0;  ///< The signal that ended it; 0 when it returned.
+
+  [[nodiscard]] bool success() const { return code == 0 && signal == 0; }
+  /// As a shell tells it: the code, or 128 + signal.
+  [[nodiscard]] int shell_code() const { return signal == 0 ? code : 128 + signal; }
+  bool operator==(const ExitStatus&) const = default;
+};
+
+/// A program to run. There is no shell in between: arguments arrive as they are.
+struct Command {
+  std::vector<std::string> argv;  ///< The first is looked up in PATH unless it holds a slash.
+  std::optional<std::vector<std::string>> environment{};  ///< NAME=value; ours when absent.
+  std::string directory{};                                ///< Ours when empty.
+  bool null_stdin = false;
+  /// Descriptors it gets besides 0, 1 and 2, as (ours, the number there). All others are closed.
+  std::vector<std::pair<int, int>> descriptors{};
+  /// Sent to it when the *thread* that started it ends, so keep that thread. 0: none.
+  int death_signal = 0;
+};
+
+/// A child process, named by a pidfd, so that it cannot be mistaken for a later one with its id.
+/// Neither ends nor waits for the process when it is destroyed. One thread.
+class Process {
+ public:
+  Process(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+
+  /// Also the id of its process group.
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// Readable once the process has ended.
+  [[nodiscard]] int pidfd() const { return pidfd_.get(); }
+  /// Reaps it if it has ended; nothing while it runs.
+  [[nodiscard]] std::optional<ExitStatus> try_wait();
+  /// Reaps it, however long that takes.
+  [[nodiscard]] ExitStatus wait();
+  /// False when it is gone already.
+  bool signal(int number) const;
+
+ private:
+  std::optional<ExitStatus> wait_with(int options);
+
+  pid_t pid_;
+  UniqueFd pidfd_;
+};
+
+/// Starts a program in a process group of its own, with default signal handling. Returns once it
+/// runs: a program that cannot be executed is an error here, not an exit status.
+/// kNotFound: no such command or directory. kDenied: not executable. kInvalid: no program.
+[[nodiscard]] Result<Process> spawn(const Command& command);
+
+/// Names a process, a child or not; invalid when there is none with that id.
+[[nodiscard]] UniqueFd open_pidfd(pid_t pid);
+/// This process's environment as NAME=value.
+[[nodiscard]] std::vector<std::string> environment();
+/// The directory of the program that runs.
+[[nodiscard]] std::string program_directory();
+
+}  // namespace muster

@@ -1,0 +1,115 @@
+#include "platform/process_table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "base/check.h"
+#include "platform/unique_fd.h"
+
+namespace muster {
+namespace {
+
+/// Skips one space, then reads a number.
+bool next_number(const char*& at, const char* end, pid_t& value) {
+  if (at == end) return false;
+  const auto [rest, error] = std::from_chars(at + 1, end, value);
+  at = rest;
+  return error == std::errc{};
+}
+
+std::optional<ProcessEntry> read_entry(int proc, const char* name) {
+  std::array<char, 300> path;
+  std::snprintf(path.data(), path.size(), "%s/stat", name);
+  const UniqueFd fd(::openat(proc, path.data(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return std::nullopt;
+  std::array<char, 512> text;
+  const ssize_t length = ::read(fd.get(), text.data(), text.size());
+  if (length <= 0) return std::nullopt;
+  ProcessEntry entry{};
+  const char* const end = text.data() + length;
+  if (std::from_chars(text.data(), end, entry.pid).ec != std::errc{}) return std::nullopt;
+  // The name in parentheses may hold anything, parentheses included; no field after it does.
+  const auto* at =
+      static_cast<const char*>(::memrchr(text.data(), ')', static_cast<std::size_t>(length)));
+  if (at == nullptr || end - at < 4) return std::nullopt;
+  entry.state = at[2];
+  at += 3;
+  if (!next_number(at, end, entry.parent) || !next_number(at, end, entry.group) ||
+      !next_number(at, end, entry.session)) {
+    return std::nullopt;
+  }
+  return entry;
+}
+
+}  // namespace
+
+void ProcessTable::look() {
+  entries_.clear();
+  const UniqueFd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  MUSTER_CHECK(proc.valid());
+  // Not readdir(3), which allocates.
+  alignas(dirent64) std::array<char, 8192> buffer;
+  for (;;) {
+    const ssize_t length = ::getdents64(proc.get(), buffer.data(), buffer.size());
+    MUSTER_CHECK(length >= 0);
+    if (length == 0) return;
+    for (ssize_t offset = 0; offset < length;) {
+      const auto* each = reinterpret_cast<const dirent64*>(buffer.data() + offset);
+      offset += each->d_reclen;
+      if (each->d_name[0] < '0' || each->d_name[0] > '9') continue;
+      if (const auto entry = read_entry(proc.get(), each->d_name)) entries_.push_back(*entry);
+    }
+  }
+}
+
+std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
+  // The front of the list is what was found; each round adds those whose parent is in it.
+  auto found_end = entries_.begin();
+  const auto belongs = [&](const ProcessEntry& entry) {
+    return entry.parent == root ||
+           std::any_of(entries_.begin(), found_end,
+                       [&](const ProcessEntry& other) { return other.pid == entry.parent; });
+  };
+  for (bool more = true; more;) {
+    more = false;
+    for (auto it = found_end; it != entries_.end(); ++it) {
+      if (!belongs(*it)) continue;
+      std::iter_swap(it, found_end++);
+      more = true;
+    }
+  }
+  return {entries_.begin(), found_end};
+}
+
+bool started_with(pid_t pid, std::string_view assignment) {
+  std::array<char, 64> path;
+  std::snprintf(path.data(), path.size(), "/proc/%d/environ", pid);
+  const UniqueFd fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return false;
+  std::vector<char> text(1 << 16);
+  std::size_t length = 0;
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), text.data() + length, text.size() - length);
+    if (got <= 0) break;
+    length += static_cast<std::size_t>(got);
+    if (length == text.size()) text.resize(text.size() * 2);
+  }
+  const std::string_view whole(text.data(), length);
+  for (std::size_t begin = 0; begin < whole.size();) {
+    const std::size_t end = std::min(whole.find('\0', begin), whole.size());
+    if (whole.substr(begin, end - begin) == assignment) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+}  // namespace muster

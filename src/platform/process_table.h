@@ -1,0 +1,43 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace muster {
+
+struct ProcessEntry {
+  pid_t pid;
+  pid_t parent;
+  pid_t group;
+  pid_t session;
+  char state;  ///< As in /proc/PID/stat; 'Z' has ended and waits to be reaped.
+
+  [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X'; }
+};
+
+/// The processes of this machine (of this pid namespace) at one look. The look takes a moment:
+/// a process that is born during it may be missing, so whoever must find all looks again.
+/// Allocates only when there are more processes than ever before. One thread.
+class ProcessTable {
+ public:
+  explicit ProcessTable(std::size_t expected = 4096) { entries_.reserve(expected); }
+
+  void look();
+  [[nodiscard]] std::span<const ProcessEntry> all() const { return entries_; }
+  /// Children of `root`, their children and so on; `root` itself is none. A process whose parent
+  /// died belongs to the subreaper that adopted it.
+  [[nodiscard]] std::span<const ProcessEntry> descendants(pid_t root);
+
+ private:
+  std::vector<ProcessEntry> entries_;
+};
+
+/// True when the environment that `pid` was started with holds this NAME=value. False also when
+/// the process is another user's.
+[[nodiscard]] bool started_with(pid_t pid, std::string_view assignment);
+
+}  // namespace muster

@@ -1,0 +1,102 @@
+#pragma once
+
+// What the simulators' programs share: many seeds, or the replay of one.
+//   sim_x --seeds 2000 [--first 1]
+//   sim_x --seed 17 --trace
+//   sim_x --seeds 3000 --expect-violation     (a planted bug must be caught)
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace muster::sim {
+
+struct SimReport {
+  std::string violation;  ///< Empty: every invariant held after every event.
+  std::uint64_t terms = 0;
+  std::uint64_t events = 0;
+  Duration simulated{0};
+  std::vector<std::string> trace;
+};
+
+struct SimArguments {
+  std::uint64_t first = 1;
+  std::uint64_t seeds = 2000;
+  bool trace = false;
+  bool expect_violation = false;
+};
+
+inline bool parse(const char* program, int argc, char** argv, SimArguments& arguments) {
+  if (const char* seeds = std::getenv("MUSTER_SIM_SEEDS"))
+    arguments.seeds = std::strtoull(seeds, nullptr, 10);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    const bool has_value = i + 1 < argc;
+    if (name == "--trace") {
+      arguments.trace = true;
+    } else if (name == "--expect-violation") {
+      arguments.expect_violation = true;
+    } else if (name == "--seeds" && has_value) {
+      arguments.seeds = std::strtoull(argv[++i], nullptr, 10);
+    } else if (name == "--first" && has_value) {
+      arguments.first = std::strtoull(argv[++i], nullptr, 10);
+    } else if (name == "--seed" && has_value) {
+      arguments.first = std::strtoull(argv[++i], nullptr, 10);
+      arguments.seeds = 1;
+    } else {
+      std::fprintf(stderr,
+                   "usage: %s [--seeds N] [--first N] [--seed N] [--trace] [--expect-violation]\n",
+                   program);
+      return false;
+    }
+  }
+  return true;
+}
+
+using Simulation = std::function<SimReport(std::uint64_t seed, bool trace)>;
+
+/// The whole of main().
+inline int simulate(const char* program, int argc, char** argv, SimArguments arguments,
+                    const Simulation& simulation) {
+  if (!parse(program, argc, argv, arguments)) return 64;
+  double hours = 0;
+  std::uint64_t terms = 0;
+  std::uint64_t events = 0;
+  for (std::uint64_t seed = arguments.first; seed < arguments.first + arguments.seeds; ++seed) {
+    const SimReport report = simulation(seed, arguments.trace);
+    for (const std::string& line : report.trace) std::puts(line.c_str());
+    hours += static_cast<double>(to_ms(report.simulated)) / 3.6e6;
+    terms += report.terms;
+    events += report.events;
+    if (report.violation.empty()) continue;
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), report.violation.c_str());
+    if (arguments.expect_violation) {
+      std::printf("caught after %llu seeds\n",
+                  static_cast<unsigned long long>(seed - arguments.first + 1));
+      return 0;
+    }
+    std::printf("replay: %s --seed %llu --trace\n", program, static_cast<unsigned long long>(seed));
+    return 1;
+  }
+  const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  std::printf(
+      "%llu seeds, %.0f simulated hours, %llu terms, %llu events, %.1f CPU s, "
+      "%.1f simulated hours per CPU s\n",
+      static_cast<unsigned long long>(arguments.seeds), hours,
+      static_cast<unsigned long long>(terms), static_cast<unsigned long long>(events), cpu,
+      hours / cpu);
+  if (arguments.expect_violation) {
+    std::printf("the planted bug was NOT caught\n");
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace muster::sim

@@ -22,6 +22,7 @@ MonoTime last_tick(const std::string& file, MonoTime start) {
 std::vector<Claim> EvidenceRoom::claims() const {
   std::vector<Claim> claims;
   std::ifstream log(directory_ / "log");
+  if (!log.is_open()) return claims;  // Nobody has started yet.
   std::uint64_t epoch = 0;
   std::int64_t start_ns = 0;
   std::string node;

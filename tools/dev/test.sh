@@ -119,11 +119,16 @@ run_tests() {
   report
 }
 
-# run_soak [SEEDS]: the simulations again, over far more seeds than a test run can afford.
+# run_soak [SEEDS] [SCHEDULES]: what a test run can afford only in small: the simulations over far
+# more seeds, and `muster run` with real processes under far more schedules on each of three stores.
 run_soak() {
-  local seeds=${1:-200000}
+  local seeds=${1:-1000000} schedules=${2:-3334}
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
-  configure release -DMUSTER_TIMEOUT_FACTOR=1000 && build_preset release tests_sim || return
+  [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
+  configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
+    build_preset release tests_sim test_run_schedules || return
   MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim" -L '^sim$'
+  MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
+    -R '^test_run_schedules'
   report
 }

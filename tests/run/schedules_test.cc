@@ -29,7 +29,8 @@ class RunScheduleTest : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Stores, RunScheduleTest, ::testing::ValuesIn(store_kinds()),
                          [](const auto& store) { return store.param; });
 
-// C01, C02, C09, P05, P06: only one node's work runs, whatever is done to the nodes and the store.
+// C02, C07, C09, P05, P06, P08: only one node's work runs, whatever is done to the nodes and the
+// store.
 TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
   prepare_judges(GetParam());
   const std::uint64_t only = number("MUSTER_SCHEDULE", 0);

@@ -25,8 +25,9 @@ struct SupervisedWorkTest : testing::ProcessScene {
     observer.child_started = [this](const std::string&, pid_t pid) { command = pid; };
     work = std::make_unique<SupervisedWork>(loop, options, std::vector{child}, observer);
     guard = std::make_shared<LeaseGuard>(loop, Epoch(3), loop.now() + lease);
-    work->start(Epoch(3), guard, [this] { ready = true; },
-                [this](std::string why) { failed = std::move(why); });
+    work->start(
+        Epoch(3), guard, [this] { ready = true; },
+        [this](std::string why) { failed = std::move(why); });
   }
   void stop(Duration by) {
     work->stop(loop.now() + by, [this](bool given) {
@@ -102,8 +103,9 @@ TEST_F(SupervisedWorkTest, ACommandThatCannotBeStartedIsAFailure) {
   ChildSpec child{"job", Command{.argv = {"no-such-command-anywhere"}}};
   work = std::make_unique<SupervisedWork>(loop, options, std::vector{child});
   guard = std::make_shared<LeaseGuard>(loop, Epoch(3), loop.now() + 60s);
-  work->start(Epoch(3), guard, [this] { ready = true; },
-              [this](std::string why) { failed = std::move(why); });
+  work->start(
+      Epoch(3), guard, [this] { ready = true; },
+      [this](std::string why) { failed = std::move(why); });
   ASSERT_TRUE(until([this] { return failed.has_value(); }));
   EXPECT_FALSE(ready);
   stop(1s);
@@ -135,7 +137,8 @@ TEST_F(SupervisedWorkTest, OneTermFollowsAnother) {
   receipt.reset();
   ready = false;
   guard = std::make_shared<LeaseGuard>(loop, Epoch(4), loop.now() + 60s);
-  work->start(Epoch(4), guard, [this] { ready = true; }, [](const std::string&) {});
+  work->start(
+      Epoch(4), guard, [this] { ready = true; }, [](const std::string&) {});
   ASSERT_TRUE(is_ready());
   work->kill();
   stop(5s);

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 
 #include "platform/system_clock.h"
@@ -32,6 +31,12 @@ class Runner {
     }
     return {};
   }
+  /// Waits until the command writes this line to standard error; false when it never does.
+  bool says(const std::string& wanted) {
+    std::string line = child_.read_line();
+    while (!line.empty() && line != wanted) line = child_.read_line();
+    return line == wanted;
+  }
   void signal(int number) const { ::kill(child_.pid(), number); }
   void kill() { child_.kill(); }
   int terminate() {
@@ -58,13 +63,6 @@ class Runner {
 
   ChildProcess child_;
 };
-
-/// Until the file is there; false when it does not come.
-inline bool appears(const std::string& path) {
-  const MonoTime limit = boot_now() + 60s;
-  while (!std::filesystem::exists(path) && boot_now() < limit) sleep_for(5ms);
-  return std::filesystem::exists(path);
-}
 
 /// Runs `muster run` to its end, with events for people.
 inline Outcome run_job(const std::string& arbiter, const Words& options, const Words& command,

@@ -152,17 +152,16 @@ TEST_F(RunTest, AnUnsafeStoreIsExitCode3) {
 }
 
 TEST_F(RunTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
-  Runner runner(store_, "n1", {},
-                shell("trap '' TERM; touch " + path("up") + "; while :; do sleep 0.05; done"));
+  Runner runner(store_, "n1", {}, shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
   ASSERT_FALSE(runner.next("child_started").is_null());
-  ASSERT_TRUE(appears(path("up")));
+  ASSERT_TRUE(runner.says("up"));
   EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
 }
 
 TEST_F(RunTest, ASecondSignalDoesNotWaitForTheGrace) {
   Runner runner(store_, "n1", {"--lease-timeout", "60s", "--grace", "5s"},
-                shell("trap '' TERM INT; touch " + path("up") + "; while :; do sleep 0.05; done"));
-  ASSERT_TRUE(appears(path("up")));
+                shell("trap '' TERM INT; echo up >&2; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(runner.says("up"));
   const MonoTime began = boot_now();
   runner.signal(SIGINT);
   ASSERT_FALSE(runner.next("state_changed").is_null());
@@ -186,10 +185,9 @@ TEST_F(RunTest, StandardInputPassesThroughAndMayBeClosed) {
 }
 
 TEST_F(RunTest, SignalsArePassedOn) {
-  Runner runner(
-      store_, "n1", {},
-      shell("trap 'exit 21' USR1; touch " + path("up") + "; while :; do sleep 0.02; done"));
-  ASSERT_TRUE(appears(path("up")));
+  Runner runner(store_, "n1", {},
+                shell("trap 'exit 21' USR1; echo up >&2; while :; do sleep 0.02; done"));
+  ASSERT_TRUE(runner.says("up"));
   runner.signal(SIGUSR1);
   EXPECT_EQ(runner.finish(), 21);
 }

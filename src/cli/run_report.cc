@@ -56,7 +56,7 @@ RunReport::RunReport(Terminal& terminal, std::string name, bool json)
     : terminal_(terminal), name_(std::move(name)), json_(json) {
   if (!json_) return;
   set_log_sink(
-      [&err = terminal_.err, what = name_](const LogLine& line) {
+      [&err = terminal_.err](const LogLine& line) {
         Json each = {{"event", "log"},
                      {"time", to_ms(system_wall_now())},
                      {"level", to_string(line.level)},

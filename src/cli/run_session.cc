@@ -198,7 +198,8 @@ void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
 
 void RunSession::on_signal(int number) {
   const bool running = work_ && work_->running();
-  if (running) work_->forward_signal(number);
+  // The stop that follows sends TERM itself, to one command after the other, the last one first.
+  if (running && number != SIGTERM) work_->forward_signal(number);
   if (!ends(number) && (number != SIGHUP || running)) return;
   // The second time, for people who have waited long enough.
   if (std::exchange(stop_signal_, number) != 0 && running) return work_->kill();

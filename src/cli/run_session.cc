@@ -96,6 +96,8 @@ void RunSession::on_event(const telemetry::Event& event) {
     store_trouble_.clear();
     wait_timer_.cancel();
   }
+  // Whoever tries to acquire has been told that nobody leads.
+  if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) store_trouble_.clear();
   const auto* change = std::get_if<telemetry::StateChanged>(&event.what);
   if (!change) return;
   const bool others_turn =

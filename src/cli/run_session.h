@@ -67,7 +67,8 @@ class RunSession {
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
-  std::string store_trouble_;        ///< What the store answered last, if that was a failure.
+  /// What the store answered last, if that was a failure.
+  std::string store_trouble_ = "it has not answered yet";
   std::optional<telemetry::LostLeadership> hook_due_;  ///< Once its work has ended.
   int stop_signal_ = 0;
   bool stopped_at_work_ = false;  ///< The signal came while the command ran.

@@ -1,5 +1,8 @@
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "platform/testing/scripted_http_server.h"
 #include "tests/cli/run_program.h"
@@ -62,11 +65,11 @@ TEST_F(RunTest, NotAcquiredIsExitCode70) {
   EXPECT_EQ(tried.out, "");
   EXPECT_THAT(tried.err, HasSubstr("somebody else leads job"));
   const MonoTime began = boot_now();
-  const Outcome waited = job({"--wait", "300ms"}, {"echo", "ran"});
+  const Outcome waited = job({"--wait", "3s"}, {"echo", "ran"});
   EXPECT_EQ(waited.code, 70);
   EXPECT_EQ(waited.out, "");
-  EXPECT_GE(boot_now() - began, 300ms);
-  EXPECT_THAT(waited.err, HasSubstr("not leading job after 300ms"));
+  EXPECT_GE(boot_now() - began, 3s);
+  EXPECT_THAT(waited.err, HasSubstr("not leading job after 3s"));
   EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
 }
 
@@ -82,6 +85,23 @@ TEST_F(RunTest, AStoreThatDoesNotAnswerIsExitCode72AndTheWaitIsKept) {
   EXPECT_EQ(waited.code, 72) << waited.err;
   EXPECT_GE(boot_now() - began, 700ms);
   EXPECT_THAT(waited.err, HasSubstr("the store does not answer after 700ms"));
+}
+
+TEST_F(RunTest, AStoreThatIsStillSilentWhenTheWaitIsOverIsExitCode72) {
+  // Connections are made and nothing answers, for longer than the wait.
+  const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(::bind(silent.get(), generic, length), 0);
+  ASSERT_EQ(::listen(silent.get(), 16), 0);
+  ASSERT_EQ(::getsockname(silent.get(), generic, &length), 0);
+  const std::string url = "etcd://127.0.0.1:" + std::to_string(ntohs(address.sin_port)) + "/x";
+  const Outcome waited = run_job(url, {"--wait", "200ms"}, {"echo", "ran"}, {});
+  EXPECT_EQ(waited.code, 72) << waited.err;
+  EXPECT_THAT(waited.err, HasSubstr("the store does not answer after 200ms"));
 }
 
 TEST_F(RunTest, ACommandThatCannotRunIsExitCode73) {

@@ -15,7 +15,7 @@
 namespace muster {
 namespace {
 
-class RunFailoverTest : public ::testing::TestWithParam<std::string> {
+class DefaultFailoverTest : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<RunNode> start(const std::string& id) {
     RunSpec spec;
@@ -51,12 +51,12 @@ class RunFailoverTest : public ::testing::TestWithParam<std::string> {
   std::unique_ptr<RunNode> second_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, RunFailoverTest, ::testing::Values("file", "etcd"),
+INSTANTIATE_TEST_SUITE_P(Stores, DefaultFailoverTest, ::testing::Values("file", "etcd"),
                          [](const auto& store) { return store.param; });
 
 // C07, C15, P05: all that the killed node ran has ended, grandchildren too, before the next one
 // starts.
-TEST_P(RunFailoverTest, WorkMovesWithinTenSecondsOfAKill) {
+TEST_P(DefaultFailoverTest, WorkMovesWithinTenSecondsOfAKill) {
   two_nodes();
   const MonoTime killed = boot_now();
   first_->kill();
@@ -68,7 +68,7 @@ TEST_P(RunFailoverTest, WorkMovesWithinTenSecondsOfAKill) {
 
 // C09, C15, P06, P07: the work is stopped while the lease is still held, and its release lets the
 // next node start long before the lease would have ended.
-TEST_P(RunFailoverTest, WorkMovesWithinFiveSecondsOfAGracefulStop) {
+TEST_P(DefaultFailoverTest, WorkMovesWithinFiveSecondsOfAGracefulStop) {
   two_nodes();
   const MonoTime asked = boot_now();
   first_->ask_to_stop();
@@ -79,7 +79,7 @@ TEST_P(RunFailoverTest, WorkMovesWithinFiveSecondsOfAGracefulStop) {
 }
 
 // P05: a frozen parent cannot stop its work; its guardian does.
-TEST_P(RunFailoverTest, WorkMovesWhenItsNodeIsFrozen) {
+TEST_P(DefaultFailoverTest, WorkMovesWhenItsNodeIsFrozen) {
   two_nodes();
   const MonoTime frozen = boot_now();
   ::kill(first_->pid(), SIGSTOP);

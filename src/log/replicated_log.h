@@ -82,6 +82,13 @@ struct Options {
   bool use_previous_snapshot = false;
 };
 
+/// Where a log is or shall be.
+struct Place {
+  ObjectStore& store;
+  std::string prefix;
+  Duration request_timeout = 3s;
+};
+
 /// Another leader's entry was accepted, or an append had to be given up: the term is over.
 struct Deposed {
   Epoch by;  ///< The higher epoch, or 0 when none was seen.

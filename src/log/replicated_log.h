@@ -138,6 +138,8 @@ struct Ack {
 /// must not run twice carry an identity of their own. Does not elect: whoever calls lead() must
 /// bring an epoch that nobody else has; a replica with a lower one finds its number taken.
 ///
+/// The store must have passed probe_store(): on one that ignores conditions nothing above holds.
+///
 /// Loop thread only. Callbacks are called on the loop and may call back into the log, but must not
 /// destroy it; none is called after it is destroyed.
 class ReplicatedLog {

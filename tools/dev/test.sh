@@ -124,6 +124,6 @@ run_soak() {
   local seeds=${1:-200000}
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 && build_preset release tests_sim || return
-  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim" -L '^sim$'
+  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" -L '^(sim|model)$'
   report
 }

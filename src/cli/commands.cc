@@ -14,6 +14,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_resume_command());
   commands.push_back(make_probe_command());
   commands.push_back(make_lint_command());
+  commands.push_back(make_completion_command());
+  commands.push_back(make_man_command());
   return commands;
 }
 

@@ -17,6 +17,8 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_resume_command();
 [[nodiscard]] std::unique_ptr<Command> make_probe_command();
 [[nodiscard]] std::unique_ptr<Command> make_lint_command();
+[[nodiscard]] std::unique_ptr<Command> make_completion_command();
+[[nodiscard]] std::unique_ptr<Command> make_man_command();
 
 /// Every command, in the order in which help lists them.
 [[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();

@@ -95,6 +95,21 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(second.await_line(lambda line: True), "epoch 2: 1")
         self.assertEqual(second.end(), 0)
 
+    def simulate(self, *words):
+        return subprocess.run([PROGRAMS / "example_simulate", *words], text=True, timeout=120,
+                              stdout=subprocess.PIPE)
+
+    def test_one_seed_finds_the_double_charge_and_replays_it(self):
+        found = self.simulate("careless", "1", "1")
+        self.assertEqual(found.returncode, 1)
+        self.assertRegex(found.stdout, r"^seed 1: invoice \d+ was charged \d+ times\n$")
+        self.assertEqual(self.simulate("careless", "1", "1").stdout, found.stdout)
+
+    def test_the_corrected_code_charges_nobody_twice(self):
+        passed = self.simulate("careful", "1", "100")
+        self.assertEqual(passed.returncode, 0, passed.stdout)
+        self.assertRegex(passed.stdout, r"^\d{5,} invoices were charged, each of them once\n$")
+
     def test_each_example_is_short(self):
         for name in ("leader", "plugin", "cron", "singleton"):
             text = (SOURCES / name / "main.cc").read_text()

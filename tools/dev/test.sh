@@ -127,7 +127,8 @@ run_soak() {
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
     build_preset release tests_sim test_run_schedules || return
-  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim" -L '^sim$'
+  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" \
+    -L '^(sim|model)$'
   MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
     -R '^test_run_schedules'
   report

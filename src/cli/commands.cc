@@ -9,6 +9,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_workers_command());
   commands.push_back(make_probe_command());
   commands.push_back(make_lint_command());
+  commands.push_back(make_certs_command());
   return commands;
 }
 

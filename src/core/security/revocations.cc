@@ -54,13 +54,13 @@ Status Revocations::accept(std::vector<IssuerRevocations> lists, MonoTime begun,
   }
   by_issuer_ = std::move(merged);
   accepted_at_ = begun;
-  failing_since_.reset();
+  failing_ = false;
   return Done{};
 }
 
-void Revocations::note_failure(MonoTime now) {
+void Revocations::note_failure() {
   ++failures_;
-  if (!failing_since_) failing_since_ = now;
+  failing_ = true;
 }
 
 Standing Revocations::standing(const std::string& issuer, const std::string& serial, MonoTime now,

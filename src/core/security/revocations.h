@@ -45,7 +45,7 @@ class Revocations {
   /// accepted from its issuer: a replayed list would bring revoked certificates back.
   [[nodiscard]] Status accept(std::vector<IssuerRevocations> lists, MonoTime begun, WallTime wall);
   /// The lists could not be had, or were no good.
-  void note_failure(MonoTime now);
+  void note_failure();
 
   [[nodiscard]] Standing standing(const std::string& issuer, const std::string& serial,
                                   MonoTime now, WallTime wall) const;
@@ -54,7 +54,7 @@ class Revocations {
   /// When to ask again: soon after a failure, so that the way back is short.
   [[nodiscard]] Duration next_attempt() const;
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
-  [[nodiscard]] bool failing() const { return failing_since_.has_value(); }
+  [[nodiscard]] bool failing() const { return failing_; }
   /// Since the lists at hand were asked for; none when there are none.
   [[nodiscard]] std::optional<Duration> age(MonoTime now) const;
 
@@ -64,7 +64,7 @@ class Revocations {
   Options options_;
   std::map<std::string, IssuerRevocations> by_issuer_;
   std::optional<MonoTime> accepted_at_;
-  std::optional<MonoTime> failing_since_;
+  bool failing_ = false;
   std::uint64_t failures_ = 0;
 };
 

@@ -24,6 +24,27 @@ Result<Peer> read_peer(std::string_view pem) {
   return Peer{std::move(*identity), facts.issuer, facts.serial, facts.not_after};
 }
 
+Result<std::shared_ptr<const Peer>> PeerCache::read(std::string_view pem) {
+  const std::string key(pem);
+  {
+    const MutexLock lock(mutex_);
+    const auto known = peers_.find(key);
+    if (known != peers_.end()) return known->second;
+  }
+  auto peer = read_peer(pem);
+  if (!peer) return peer.error();
+  auto shared = std::make_shared<const Peer>(std::move(*peer));
+  const MutexLock lock(mutex_);
+  if (peers_.size() >= peers_max_) peers_.clear();
+  peers_.insert_or_assign(key, shared);
+  return shared;
+}
+
+std::size_t PeerCache::size() const {
+  const MutexLock lock(mutex_);
+  return peers_.size();
+}
+
 Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations, WallTime now) {
   using security::Standing;
   if (now >= peer.not_after) return denied(peer, "has run out");

@@ -69,5 +69,20 @@ TEST_F(AdmissionTest, ACertificateEndsDuringAConnection) {
   EXPECT_THAT(refusal(peer, Call::kHeartbeat, nullptr), HasSubstr("has run out"));
 }
 
+TEST_F(AdmissionTest, ACertificateIsReadOnceAndTheMemoryOfThemIsBounded) {
+  PeerCache cache(2);
+  const auto first = cache.read(node_.certificate).value();
+  EXPECT_EQ(cache.read(node_.certificate).value(), first);
+  EXPECT_EQ(first->identity.id, "n1");
+  EXPECT_TRUE(cache.read("nonsense").is(Errc::kDenied));
+  EXPECT_EQ(cache.size(), 1u);
+  for (const std::string id : {"n2", "n3", "n4"}) {
+    EXPECT_EQ(cache.read(ca_.issue(id, {"muster:role:node"}).certificate).value()->identity.id, id);
+    EXPECT_LE(cache.size(), 2u);
+  }
+  // Who was forgotten is read again; who holds it keeps it.
+  EXPECT_EQ(cache.read(node_.certificate).value()->identity.id, first->identity.id);
+}
+
 }  // namespace
 }  // namespace muster::server

@@ -22,7 +22,8 @@ class Command {
   [[nodiscard]] virtual const char* summary() const = 0;
   /// A command line to copy, and what else --help should say.
   [[nodiscard]] virtual const char* example() const = 0;
-  /// Adds its options; they are set by the time of run().
+  /// Adds its options; they are set by the time of run(). A command with several actions adds a
+  /// subcommand for each, with options of its own.
   virtual void declare(CLI::App& app) = 0;
   /// Where the words after `--` go: a command line to run. None: it takes no such words.
   [[nodiscard]] virtual std::vector<std::string>* command_line() { return nullptr; }

@@ -16,6 +16,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_lint_command());
   commands.push_back(make_completion_command());
   commands.push_back(make_man_command());
+  commands.push_back(make_certs_command());
   return commands;
 }
 

@@ -19,6 +19,7 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_lint_command();
 [[nodiscard]] std::unique_ptr<Command> make_completion_command();
 [[nodiscard]] std::unique_ptr<Command> make_man_command();
+[[nodiscard]] std::unique_ptr<Command> make_certs_command();
 
 /// Every command, in the order in which help lists them.
 [[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();

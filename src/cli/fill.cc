@@ -49,6 +49,16 @@ Result<std::string> read_file(const std::string& path) {
   return text.str();
 }
 
+/// What a file may set: the options of every command, and of every action of one.
+void add_known(const CLI::App& parser, std::vector<std::string>& known) {
+  for (const CLI::App* each : parser.get_subcommands([](const CLI::App*) { return true; })) {
+    for (const std::string& name : option_names(*each)) {
+      if (name != "help" && name != "config") known.push_back(name);
+    }
+    add_known(*each, known);
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -81,11 +91,7 @@ Status fill_from_file(const CLI::App& program, CLI::App& command, const std::str
   const auto settings = read_settings(*yaml);
   if (!settings) return {Errc::kInvalid, path + ", " + settings.error().message};
   std::vector<std::string> known;
-  for (const CLI::App* each : program.get_subcommands([](const CLI::App*) { return true; })) {
-    for (const std::string& name : option_names(*each)) {
-      if (name != "help" && name != "config") known.push_back(name);
-    }
-  }
+  add_known(program, known);
   for (const Setting& setting : *settings) {
     const std::string source = path + ", line " + std::to_string(setting.line);
     if (std::find(known.begin(), known.end(), setting.name) == known.end()) {

@@ -40,7 +40,9 @@ class Program {
       CLI::App& parser = *app_.add_subcommand(command->name(), command->summary());
       prepare(parser, command->example());
       command->declare(parser);
-      add_text(parser, "--config", "FILE", config_, "A YAML file with options of this and others");
+      for (CLI::App* each : leaves(parser)) {
+        add_text(*each, "--config", "FILE", config_, "A YAML file with options of this and others");
+      }
       commands_.push_back(std::move(command));
     }
     help_ = app_.add_subcommand("help", "Print this, or the help of one command");
@@ -70,7 +72,9 @@ class Program {
     const auto chosen = app_.get_subcommands();
     if (!app_.remaining().empty()) return unknown_word(app_.remaining().front());
     if (chosen.empty()) return usage("no command is given; muster help lists them");
-    if (!chosen[0]->remaining().empty()) return unexpected(*chosen[0]);
+    for (const CLI::App* each : {chosen[0], deepest(chosen[0])}) {
+      if (!each->remaining().empty()) return unexpected(*each);
+    }
     if (chosen[0] == help_) return help();
     return run(*chosen[0]);
   }
@@ -83,6 +87,21 @@ class Program {
     parser.allow_extras();
   }
 
+  /// The parsers that take options: of the command, or of each of its actions.
+  static std::vector<CLI::App*> leaves(CLI::App& parser) {
+    auto actions = parser.get_subcommands([](CLI::App*) { return true; });
+    return actions.empty() ? std::vector{&parser} : actions;
+  }
+  /// What was chosen, down to the action if the command has any.
+  static CLI::App* deepest(CLI::App* parser) {
+    const auto actions = parser->get_subcommands();
+    return actions.empty() ? parser : actions[0];
+  }
+  static std::string full_name(const CLI::App& parser) {
+    const CLI::App* above = parser.get_parent();
+    return above == nullptr ? parser.get_name() : full_name(*above) + " " + parser.get_name();
+  }
+
   // CLI11 says "--id: 1 required ID missing" or "--id: At Most 1 required but received 2".
   static std::string mismatch(const std::string& what) {
     const std::string option = what.substr(0, what.find(':'));
@@ -91,8 +110,9 @@ class Program {
   }
 
   int run(CLI::App& parser) {
-    Status filled = fill_from_environment(parser);
-    if (filled && !config_.empty()) filled = fill_from_file(app_, parser, config_);
+    CLI::App& leaf = *deepest(&parser);
+    Status filled = fill_from_environment(leaf);
+    if (filled && !config_.empty()) filled = fill_from_file(app_, leaf, config_);
     if (!filled) return usage(filled.error().message);
     for (const auto& command : commands_) {
       if (parser.get_name() != command->name()) continue;
@@ -133,17 +153,24 @@ class Program {
   int unexpected(const CLI::App& parser) {
     const std::string word = parser.remaining().front();
     if (!word.starts_with("-")) {
-      return usage("unexpected argument " + word +
-                   (takes_command(parser)
-                        ? "; write the command after --"
-                        : "; muster " + parser.get_name() + " --help shows what it takes"));
+      if (takes_command(parser)) {
+        return usage("unexpected argument " + word + "; write the command after --");
+      }
+      std::vector<std::string> actions;
+      for (const CLI::App* each : parser.get_subcommands([](const CLI::App*) { return true; })) {
+        actions.push_back(each->get_name());
+      }
+      const std::string near = did_you_mean(word, actions);
+      return usage(
+          "unexpected argument " + word +
+          (near.empty() ? "; " + full_name(parser) + " --help shows what it takes" : near));
     }
     const std::string name = word.substr(0, word.find('='));
     std::string bare = name;
     while (bare.starts_with("-")) bare.erase(0, 1);
     const std::string near = did_you_mean(bare, option_names(parser), "--");
     return usage("unknown option " + name +
-                 (near.empty() ? "; muster " + parser.get_name() + " --help lists them" : near));
+                 (near.empty() ? "; " + full_name(parser) + " --help lists them" : near));
   }
 
   [[nodiscard]] bool takes_command(const CLI::App& parser) const {
@@ -156,7 +183,7 @@ class Program {
 
   int fail(const std::string& sentence, int code) {
     const auto chosen = app_.get_subcommands();
-    terminal_.err << "muster" << (chosen.empty() ? "" : " " + chosen[0]->get_name()) << ": "
+    terminal_.err << (chosen.empty() ? "muster" : full_name(*deepest(chosen[0]))) << ": "
                   << sentence << '\n';
     return code;
   }

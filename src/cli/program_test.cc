@@ -245,5 +245,35 @@ TEST(ListenAddressTest, LoopbackIsTheDefault) {
   }
 }
 
+TEST(ProgramTest, ActionsOfACommandHaveHelpAndErrorsOfTheirOwn) {
+  const Outcome all = muster({"certs", "--help"});
+  EXPECT_EQ(all.code, 0);
+  for (const std::string action : {"init", "issue", "revoke", "crl"}) {
+    EXPECT_THAT(all.out, HasSubstr("\n  " + action + " "));
+    const Outcome help = muster({"certs", action, "--help"});
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Example:\n  muster certs " + action));
+    EXPECT_EQ(muster({"certs", action}).err,
+              "muster certs " + action + ": say where the authority is, with --dir DIR\n");
+  }
+  EXPECT_EQ(muster({"certs"}).code, 64);
+  EXPECT_EQ(muster({"certs", "isue"}).err,
+            "muster certs: unexpected argument isue; did you mean issue?\n");
+  EXPECT_EQ(muster({"certs", "issue", "--rol", "x"}).err,
+            "muster certs issue: unknown option --rol; did you mean --role?\n");
+  EXPECT_THAT(muster({"certs", "issue", "--dir", "d", "--role", "king"}).err,
+              HasSubstr("\"king\" is none of server, node, agent, admin, reader"));
+  EXPECT_THAT(muster({"certs", "issue", "--dir", "d", "--id", "n1"}).err, HasSubstr("--role"));
+}
+
+TEST(ProgramTest, AFileMaySetOptionsOfActions) {
+  const File file("dir: /nonexistent/pki\nlease-timeout: 30s\n");
+  EXPECT_THAT(muster({"certs", "crl", "--config", file.path()}).err,
+              HasSubstr("there is no authority in /nonexistent/pki"));
+  EXPECT_EQ(
+      lease_of(muster({"lint", "--json", "--worker-timeout", "40s", "--config", file.path()})),
+      30'000);
+}
+
 }  // namespace
 }  // namespace muster::cli

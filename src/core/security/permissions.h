@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "core/security/role.h"
+
+namespace muster::security {
+
+/// Everything that can be asked of a server, on any of its listeners.
+enum class Call {
+  // muster.v1.CoordinatorService
+  kGetTopology,
+  kWatchTopology,
+  kRegisterNode,
+  kDeregisterNode,
+  kHeartbeat,
+  kHeartbeatStream,
+  kHealthCheck,
+  // muster.v1.StoreService
+  kStoreGet,
+  kStorePut,
+  kStoreRemove,
+  kStoreList,
+  kStoreWatch,
+  // muster.v1.AdminService
+  kDrainNode,
+  kSetHashRing,
+  kListServers,
+  kTransferLeadership,
+  kBackup,
+  kRestore,
+  kMove,
+  // What every gRPC server offers.
+  kGrpcHealthCheck,
+  kGrpcHealthWatch,
+  kGrpcReflection,
+  // HTTP
+  kHttpPage,
+  kHttpApi,
+  kHttpMetrics,
+  kHttpHealthz,
+  kHttpReadyz,
+};
+
+/// One row of the table: who may make a call.
+struct Permission {
+  Call call;
+  /// The full name of a gRPC method, such as "/muster.v1.StoreService/Get", or an HTTP path.
+  std::string_view name;
+  std::uint8_t roles;  ///< A bit for each Role.
+  bool anybody;        ///< Even without a certificate.
+};
+
+/// The table, one row for each call, in the order of the enumeration. docs/security.md shows it,
+/// and a test keeps the two alike.
+[[nodiscard]] std::span<const Permission> permissions();
+
+/// Whether `role` may make the call at all; for whom it may speak in it is identity.h's question.
+[[nodiscard]] bool allowed(Role role, Call call);
+/// Probes of load balancers and kubelets have no certificates.
+[[nodiscard]] bool allowed_without_certificate(Call call);
+
+/// The call of a gRPC method by its full name. None: there is no such call, and nobody may make it.
+[[nodiscard]] std::optional<Call> call_of_method(std::string_view method);
+/// The call of an HTTP path, without its query. None for a path that two programs might read
+/// differently ("..", "//", percent signs): nobody may ask for it.
+[[nodiscard]] std::optional<Call> call_of_path(std::string_view path);
+
+}  // namespace muster::security

@@ -1,0 +1,100 @@
+#include "core/security/revocations.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace muster::security {
+namespace {
+
+/// An authority's clock may be ahead of ours by this much.
+constexpr Duration kSkew = 5min;
+
+Error corrupt(const IssuerRevocations& list, const std::string& what) {
+  return {Errc::kCorrupt, "the list of revoked certificates of " + list.issuer + " " + what};
+}
+
+/// Two lists under one name: the authority has changed its key. Both hold.
+void merge(IssuerRevocations& into, IssuerRevocations&& other) {
+  into.this_update = std::max(into.this_update, other.this_update);
+  into.next_update = std::min(into.next_update, other.next_update);
+  into.serials.merge(other.serials);
+}
+
+}  // namespace
+
+Status Revocations::check(const IssuerRevocations& list, WallTime wall) const {
+  if (list.this_update > wall + std::chrono::ceil<std::chrono::milliseconds>(kSkew)) {
+    return corrupt(list, "is not in force yet; compare this machine's clock with its authority's");
+  }
+  if (wall >= list.next_update) {
+    return corrupt(list, "has run out; have its authority make a new one");
+  }
+  const auto known = by_issuer_.find(list.issuer);
+  if (known != by_issuer_.end() && list.this_update < known->second.this_update) {
+    return corrupt(list, "is older than one already in use");
+  }
+  return Done{};
+}
+
+Status Revocations::accept(std::vector<IssuerRevocations> lists, MonoTime begun, WallTime wall) {
+  std::map<std::string, IssuerRevocations> merged;
+  for (IssuerRevocations& list : lists) {
+    const auto it = merged.find(list.issuer);
+    if (it != merged.end()) {
+      merge(it->second, std::move(list));
+    } else {
+      std::string issuer = list.issuer;
+      merged.emplace(std::move(issuer), std::move(list));
+    }
+  }
+  for (const auto& [issuer, list] : merged) {
+    if (Status status = check(list, wall); !status) return status;
+  }
+  by_issuer_ = std::move(merged);
+  accepted_at_ = begun;
+  failing_ = false;
+  return Done{};
+}
+
+void Revocations::note_failure() {
+  ++failures_;
+  failing_ = true;
+}
+
+Standing Revocations::standing(const std::string& issuer, const std::string& serial, MonoTime now,
+                               WallTime wall) const {
+  const auto list = by_issuer_.find(issuer);
+  if (list == by_issuer_.end()) return Standing::kUnknown;
+  // A list that has run out no longer vouches for anybody, but what it named stays revoked.
+  if (list->second.serials.contains(serial)) return Standing::kRevoked;
+  if (wall >= list->second.next_update || now - *accepted_at_ >= options_.max_age) {
+    return Standing::kUnknown;
+  }
+  return Standing::kGood;
+}
+
+std::optional<std::string> Revocations::closed_because(MonoTime now, WallTime wall) const {
+  if (!accepted_at_) return "there is no list of revoked certificates yet";
+  if (now - *accepted_at_ >= options_.max_age) {
+    return "no list of revoked certificates could be had for " + format_duration(options_.max_age);
+  }
+  for (const auto& [issuer, list] : by_issuer_) {
+    if (wall >= list.next_update) {
+      return "the list of revoked certificates of " + issuer + " has run out";
+    }
+  }
+  return std::nullopt;
+}
+
+Duration Revocations::next_attempt() const {
+  return failing() ? options_.refresh / 10 : options_.refresh;
+}
+
+std::optional<Duration> Revocations::age(MonoTime now) const {
+  if (!accepted_at_) return std::nullopt;
+  return now - *accepted_at_;
+}
+
+}  // namespace muster::security

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace muster::security {
+
+/// What one authority has revoked, from a list whose signature somebody has verified.
+struct IssuerRevocations {
+  std::string issuer;
+  WallTime this_update;
+  WallTime next_update;
+  std::unordered_set<std::string> serials;
+};
+
+enum class Standing {
+  kGood,     ///< A list in force does not name it.
+  kRevoked,  ///< A list has named it.
+  kUnknown,  ///< No list in force says anything: treated as revoked.
+};
+
+/// Which certificates are revoked, and whether that is still known. Fails closed: without a list in
+/// force nothing is good, and it is so again as soon as there is one. Age is counted on the boot
+/// clock from when the asking began; a list's own dates are wall time, the only use of it here,
+/// because its authority wrote them so.
+/// Does not know who is connected: whoever asks must ask again while a connection lasts.
+/// Pure: no I/O, no clock, no locks; one thread.
+class Revocations {
+ public:
+  struct Options {
+    Duration refresh = 5min;
+    Duration max_age = 1h;
+  };
+  explicit Revocations(Options options) : options_(options) {}
+
+  /// Replaces what is known by these lists, which were asked for at `begun`. kCorrupt, and the
+  /// lists at hand stay, when one has run out, is not yet in force, or is older than one already
+  /// accepted from its issuer: a replayed list would bring revoked certificates back.
+  [[nodiscard]] Status accept(std::vector<IssuerRevocations> lists, MonoTime begun, WallTime wall);
+  /// The lists could not be had, or were no good.
+  void note_failure();
+
+  [[nodiscard]] Standing standing(const std::string& issuer, const std::string& serial,
+                                  MonoTime now, WallTime wall) const;
+  /// Why nothing is good now; none while lists are in force.
+  [[nodiscard]] std::optional<std::string> closed_because(MonoTime now, WallTime wall) const;
+  /// When to ask again: soon after a failure, so that the way back is short.
+  [[nodiscard]] Duration next_attempt() const;
+  [[nodiscard]] std::uint64_t failures() const { return failures_; }
+  [[nodiscard]] bool failing() const { return failing_; }
+  /// Since the lists at hand were asked for; none when there are none.
+  [[nodiscard]] std::optional<Duration> age(MonoTime now) const;
+
+ private:
+  [[nodiscard]] Status check(const IssuerRevocations& list, WallTime wall) const;
+
+  Options options_;
+  std::map<std::string, IssuerRevocations> by_issuer_;
+  std::optional<MonoTime> accepted_at_;
+  bool failing_ = false;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace muster::security

@@ -1,0 +1,118 @@
+#include "core/security/revocations.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace muster::security {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr MonoTime kStart{100h};
+constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
+
+IssuerRevocations list(std::unordered_set<std::string> serials, WallTime from = kNoon,
+                       const std::string& issuer = "CN=A") {
+  return {issuer, from, from + 24h, std::move(serials)};
+}
+
+class RevocationsTest : public testing::Test {
+ protected:
+  Standing at(Duration later, const std::string& serial, const std::string& issuer = "CN=A") {
+    return revocations.standing(
+        issuer, serial, kStart + later,
+        kNoon + std::chrono::duration_cast<std::chrono::milliseconds>(later));
+  }
+  Status accept(IssuerRevocations one, Duration later = 0s) {
+    std::vector<IssuerRevocations> lists;
+    lists.push_back(std::move(one));
+    return revocations.accept(std::move(lists), kStart + later,
+                              kNoon + std::chrono::duration_cast<std::chrono::milliseconds>(later));
+  }
+  std::optional<std::string> closed(Duration later) {
+    return revocations.closed_because(
+        kStart + later, kNoon + std::chrono::duration_cast<std::chrono::milliseconds>(later));
+  }
+
+  Revocations revocations{Revocations::Options{}};
+};
+
+TEST_F(RevocationsTest, NothingIsGoodBeforeTheFirstList) {
+  EXPECT_EQ(at(0s, "1"), Standing::kUnknown);
+  EXPECT_THAT(closed(0s).value(), HasSubstr("no list of revoked certificates yet"));
+}
+
+TEST_F(RevocationsTest, AListTellsGoodFromRevoked) {
+  ASSERT_TRUE(accept(list({"ab"})).ok());
+  EXPECT_EQ(at(1s, "ab"), Standing::kRevoked);
+  EXPECT_EQ(at(1s, "ac"), Standing::kGood);
+  EXPECT_FALSE(closed(1s).has_value());
+  // Serials are unique for an issuer only, and nobody vouches for another issuer's.
+  EXPECT_EQ(at(1s, "ac", "CN=B"), Standing::kUnknown);
+}
+
+// T22: after max age it fails closed, and recovers by itself.
+TEST_F(RevocationsTest, AfterTheMaximumAgeItIsClosedUntilAListComes) {
+  ASSERT_TRUE(accept(list({"ab"})).ok());
+  EXPECT_EQ(revocations.next_attempt(), 5min);
+  revocations.note_failure();
+  EXPECT_TRUE(revocations.failing());
+  EXPECT_EQ(revocations.next_attempt(), 30s);
+  EXPECT_EQ(at(1h - 1ns, "ac"), Standing::kGood);
+  EXPECT_EQ(at(1h, "ac"), Standing::kUnknown);
+  EXPECT_EQ(at(1h, "ab"), Standing::kRevoked);
+  EXPECT_THAT(closed(1h).value(), HasSubstr("for 1h"));
+  ASSERT_TRUE(accept(list({"ab"}), 2h).ok());
+  EXPECT_EQ(at(2h, "ac"), Standing::kGood);
+  EXPECT_FALSE(closed(2h).has_value());
+  EXPECT_FALSE(revocations.failing());
+  EXPECT_EQ(revocations.failures(), 1u);
+}
+
+TEST_F(RevocationsTest, AgeCountsFromWhenTheAskingBegan) {
+  ASSERT_TRUE(accept(list({}), 0s).ok());
+  EXPECT_EQ(revocations.age(kStart + 10s), 10s);
+  EXPECT_EQ(at(59min, "ac"), Standing::kGood);
+}
+
+TEST_F(RevocationsTest, AListEndsAtItsNextUpdateHoweverFreshlyItWasRead) {
+  IssuerRevocations brief = list({"ab"});
+  brief.next_update = kNoon + 10min;
+  ASSERT_TRUE(accept(brief).ok());
+  EXPECT_EQ(at(10min - 1ms, "ac"), Standing::kGood);
+  EXPECT_EQ(at(10min, "ac"), Standing::kUnknown);
+  EXPECT_THAT(closed(10min).value(), HasSubstr("CN=A has run out"));
+  const Status again = accept(brief, 10min);
+  EXPECT_TRUE(again.is(Errc::kCorrupt));
+  EXPECT_THAT(again.error().message, HasSubstr("has run out"));
+}
+
+TEST_F(RevocationsTest, AnOlderListBringsNobodyBack) {
+  ASSERT_TRUE(accept(list({"ab"}, kNoon)).ok());
+  const Status older = accept(list({}, kNoon - 1s), 1min);
+  EXPECT_TRUE(older.is(Errc::kCorrupt));
+  EXPECT_EQ(at(1min, "ab"), Standing::kRevoked);
+  EXPECT_TRUE(accept(list({"ab"}, kNoon), 1min).ok());
+}
+
+TEST_F(RevocationsTest, AListOfTheFutureIsRefusedBeyondAClocksSkew) {
+  EXPECT_TRUE(accept(list({}, kNoon + 5min)).ok());
+  EXPECT_TRUE(accept(list({}, kNoon + 5min + 1s)).is(Errc::kCorrupt));
+}
+
+TEST_F(RevocationsTest, ListsOfSeveralIssuersHoldTogether) {
+  std::vector<IssuerRevocations> both{list({"1"}), list({"2"}, kNoon, "CN=B"), list({"3"})};
+  ASSERT_TRUE(revocations.accept(both, kStart, kNoon).ok());
+  EXPECT_EQ(at(0s, "1"), Standing::kRevoked);
+  EXPECT_EQ(at(0s, "3"), Standing::kRevoked);
+  EXPECT_EQ(at(0s, "2"), Standing::kGood);
+  EXPECT_EQ(at(0s, "2", "CN=B"), Standing::kRevoked);
+  // One bad list of a bundle: all of it is refused, what was known stays.
+  both[1].next_update = kNoon;
+  both[0].serials.clear();
+  EXPECT_TRUE(revocations.accept(both, kStart, kNoon).is(Errc::kCorrupt));
+  EXPECT_EQ(at(0s, "1"), Standing::kRevoked);
+}
+
+}  // namespace
+}  // namespace muster::security

@@ -1,0 +1,64 @@
+#include "platform/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "platform/files.h"
+
+namespace muster::files {
+namespace {
+
+Status fill(int fd, const std::string& name, std::string_view bytes, Readers readers) {
+  if (Status status = write_at(fd, 0, bytes); !status) return status;
+  if (::fchmod(fd, readers == Readers::kOwner ? 0600 : 0644) != 0) {
+    return failure(errno, "set the permissions of " + name);
+  }
+  return sync(fd);
+}
+
+/// A hard link fails where a rename would replace.
+Status link(int directory, const std::string& from, const std::string& to) {
+  if (::linkat(directory, from.c_str(), directory, to.c_str(), 0) == 0) {
+    return unlink(directory, from);
+  }
+  if (errno == EEXIST) return {Errc::kConflict, to + " already exists"};
+  return failure(errno, "write " + to);
+}
+
+}  // namespace
+
+Status write_whole(int directory, const std::string& name, std::string_view bytes, Readers readers,
+                   Existing existing) {
+  const std::string draft = "." + name + ".draft";
+  // One of an earlier run that ended before it was done.
+  if (Status status = unlink(directory, draft); !status && !status.is(Errc::kNotFound)) {
+    return status;
+  }
+  auto fd = open_at(directory, draft, O_WRONLY | O_CREAT | O_EXCL);
+  if (!fd) return fd.error();
+  Status done = fill(fd->get(), name, bytes, readers);
+  if (done) {
+    done =
+        existing == Existing::kKeep ? link(directory, draft, name) : rename(directory, draft, name);
+  }
+  if (done) return sync(directory);
+  // The failure above is the one to tell; a draft that stays is removed by the next write.
+  [[maybe_unused]] const Status removed = unlink(directory, draft);
+  return done;
+}
+
+Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
+  auto fd = open_at(AT_FDCWD, path, O_RDONLY);
+  if (!fd) return fd.error();
+  auto bytes = read_at(fd->get(), 0, bytes_max + 1);
+  if (!bytes) return {bytes.code(), "cannot read " + path + ": is it a file?"};
+  if (bytes->size() > bytes_max) {
+    return {Errc::kInvalid, path + " is larger than " + std::to_string(bytes_max) + " bytes"};
+  }
+  return bytes;
+}
+
+}  // namespace muster::files

@@ -1,0 +1,97 @@
+#include "server/tls/crl_keeper.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "platform/pki/crl.h"
+
+namespace muster::server {
+
+CrlKeeper::CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> authorities,
+                     Options options)
+    : loop_(loop),
+      fetch_(std::move(fetch)),
+      options_(options),
+      authorities_(std::move(authorities)),
+      revocations_(options.timing),
+      timer_(loop) {}
+
+void CrlKeeper::refresh() {
+  if (in_flight_) {
+    again_ = true;
+    return;
+  }
+  in_flight_ = true;
+  timer_.cancel();
+  const MonoTime begun = loop_.now();
+  fetch_(begun + options_.fetch_timeout,
+         lifetime_.wrap([this, begun](const Result<std::string>& bytes) { take(bytes, begun); }));
+}
+
+void CrlKeeper::use_authorities(std::vector<pki::Certificate> authorities) {
+  authorities_ = std::move(authorities);
+  refresh();
+}
+
+void CrlKeeper::take(const Result<std::string>& bytes, MonoTime begun) {
+  in_flight_ = false;
+  const bool was_failing = health().failing;
+  const bool news = bytes.ok() && *bytes != accepted_;
+  const Status status = accept(bytes, begun);
+  Duration wait{0};
+  {
+    const MutexLock lock(mutex_);
+    if (!status) revocations_.note_failure();
+    wait = revocations_.next_attempt();
+  }
+  report(status, was_failing);
+  timer_.arm(std::exchange(again_, false) ? Duration(0) : wait, [this] { refresh(); });
+  const bool closed = health().closed_because.has_value();
+  const bool turned = std::exchange(closed_, closed) != closed;
+  // Last, because it may ask anything of this keeper.
+  if (((status && news) || turned) && changed_) changed_();
+}
+
+Status CrlKeeper::accept(const Result<std::string>& bytes, MonoTime begun) {
+  if (!bytes) return bytes.error();
+  auto read = pki::read_revocation_lists(*bytes, authorities_);
+  if (!read) return read.error();
+  std::vector<security::IssuerRevocations> lists;
+  for (pki::RevocationList& each : *read) {
+    lists.push_back(
+        {std::move(each.issuer), each.this_update, each.next_update, std::move(each.serials)});
+  }
+  const MutexLock lock(mutex_);
+  Status status = revocations_.accept(std::move(lists), begun, loop_.wall_now());
+  if (status) accepted_ = *bytes;
+  return status;
+}
+
+void CrlKeeper::report(const Status& status, bool was_failing) const {
+  const Health now = health();
+  const std::string failures = std::to_string(now.failures);
+  if (!status && !was_failing) {
+    log_warn("revocation list not renewed",
+             {{"reason", status.error().message}, {"failures", failures}});
+  }
+  if (now.closed_because && (!closed_ || !was_failing)) {
+    log_error("every certificate is refused",
+              {{"reason", *now.closed_because}, {"failures", failures}});
+  }
+  if (status && was_failing) log_info("revocation list renewed", {{"failures", failures}});
+}
+
+security::Standing CrlKeeper::standing(const std::string& issuer, const std::string& serial) const {
+  const MutexLock lock(mutex_);
+  return revocations_.standing(issuer, serial, loop_.now(), loop_.wall_now());
+}
+
+CrlKeeper::Health CrlKeeper::health() const {
+  const MutexLock lock(mutex_);
+  const MonoTime now = loop_.now();
+  return {revocations_.failing(), revocations_.failures(), revocations_.age(now),
+          revocations_.closed_because(now, loop_.wall_now())};
+}
+
+}  // namespace muster::server

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/mutex.h"
+#include "base/result.h"
+#include "core/security/revocations.h"
+#include "platform/pki/certificate.h"
+
+namespace muster::server {
+
+/// Keeps the lists of revoked certificates: fetches them, verifies them, and answers for each
+/// certificate whether it still counts. security::Revocations decides; here is the fetching.
+///
+/// A failed fetch is logged and counted from the first one on, and tried again sooner than usual;
+/// until the maximum age the lists at hand stay in force, after it nothing is good, and the next
+/// good list opens the door again. A list is read on the loop's thread, about a millisecond for a
+/// thousand entries: one of a hundred thousand deserves a loop of its own.
+///
+/// standing() and health() are for any thread, the rest for the loop's.
+class CrlKeeper {
+ public:
+  using Fetched = std::function<void(Result<std::string>)>;
+  /// Gets the bytes of the lists and calls back once, on the loop, by `by`.
+  using Fetch = std::function<void(MonoTime by, Fetched done)>;
+
+  struct Options {
+    security::Revocations::Options timing = {};
+    Duration fetch_timeout = 10s;
+  };
+  struct Health {
+    bool failing = false;  ///< The last attempt failed.
+    std::uint64_t failures = 0;
+    std::optional<Duration> age;                ///< Of the lists at hand.
+    std::optional<std::string> closed_because;  ///< Why no certificate is good now.
+  };
+
+  CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> authorities, Options options);
+  CrlKeeper(const CrlKeeper&) = delete;
+  CrlKeeper& operator=(const CrlKeeper&) = delete;
+
+  /// Called whenever somebody's standing may have changed: who serves a long call asks again then.
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+  /// Fetches now, and again and again. Also when asked to by an operator, or because a file
+  /// changed.
+  void refresh();
+  /// Others sign from now on. Lists at hand stay until new ones have come, which is at once.
+  void use_authorities(std::vector<pki::Certificate> authorities);
+
+  [[nodiscard]] security::Standing standing(const std::string& issuer,
+                                            const std::string& serial) const EXCLUDES(mutex_);
+  [[nodiscard]] Health health() const EXCLUDES(mutex_);
+
+ private:
+  void take(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
+  [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
+  void report(const Status& status, bool was_failing) const;
+
+  Loop& loop_;
+  const Fetch fetch_;
+  const Options options_;
+  std::vector<pki::Certificate> authorities_;
+  std::function<void()> changed_;
+  bool in_flight_ = false;
+  bool again_ = false;  ///< Asked for while a fetch was in flight, which may have begun too early.
+  bool closed_ = true;  ///< As of the last attempt.
+  std::string accepted_;  ///< The bytes last accepted.
+  mutable Mutex mutex_;
+  security::Revocations revocations_ GUARDED_BY(mutex_);
+  Timer timer_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::server

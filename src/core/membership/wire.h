@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/membership/node.h"
 
@@ -30,6 +31,9 @@ class WireWriter {
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
+  /// Room for what will be written, so that a large message is not moved while it grows.
+  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
+  [[nodiscard]] std::string take() && { return std::move(bytes_); }
 
  private:
   std::string bytes_;

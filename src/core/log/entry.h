@@ -1,0 +1,67 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/log/position.h"
+
+namespace muster::rlog {
+
+enum class EntryKind {
+  kCommands = 0,
+  kBarrier = 1,  ///< A new leader's first entry; it carries no command.
+  kSeal = 2,     ///< The log's last entry in this store.
+};
+
+struct EntryHeader {
+  Index index;
+  Epoch epoch;
+  Incarnation incarnation;
+  Nonce nonce;
+  LogTime time{};
+  EntryKind kind = EntryKind::kCommands;
+  Digest previous{};  ///< The chain hash at index − 1.
+};
+
+/// A decoded entry. The commands are views into the body it was decoded from.
+struct Entry {
+  EntryHeader header;
+  std::vector<std::string_view> commands;
+  std::optional<Seal> seal;  ///< With kSeal.
+  Digest chain{};            ///< The chain hash at this index.
+};
+
+/// Bytes of an entry beside its commands: header, tags and digest, never more than this.
+inline constexpr std::size_t kEntryOverheadMax = 4096;
+/// What one command costs beside its own bytes.
+inline constexpr std::size_t kCommandOverhead = 6;
+
+/// One string, built once; docs/formats.md has the bytes.
+[[nodiscard]] std::string encode_entry(const EntryHeader& header,
+                                       std::span<const std::string> commands,
+                                       const std::optional<Seal>& seal = {});
+
+/// kCorrupt when the bytes are not what was written, kUnsupported when a newer version wrote them.
+[[nodiscard]] Result<Entry> decode_entry(std::string_view body);
+/// As decode_entry(), for bytes that this process has just encoded: their digest is not computed
+/// again.
+[[nodiscard]] Result<Entry> decode_own_entry(std::string_view body);
+
+/// What an entry is to everybody who knows the position before it.
+enum class Verdict {
+  kAccepted,
+  kVoid,  ///< It takes its number and has no effect: a lower epoch, or after a seal (L2, L9).
+};
+
+/// Whether this writer may write the number after `position` (L2).
+[[nodiscard]] bool may_write(const Position& position, Epoch epoch, const Incarnation& incarnation);
+/// kCorrupt when `entry` does not follow `position`: another number, or a broken chain (L1).
+[[nodiscard]] Result<Verdict> judge(const Position& position, const Entry& entry);
+/// The position after `entry`.
+void advance(Position& position, const Entry& entry, Verdict verdict);
+
+}  // namespace muster::rlog

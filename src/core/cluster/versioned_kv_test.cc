@@ -74,7 +74,10 @@ TEST(VersionedKvTest, HistoryReplaysExactlyOrSaysThatItCannot) {
   EXPECT_FALSE(kv.remembers(0));
   EXPECT_TRUE(kv.remembers(1));
   std::vector<KvRevision> seen;
-  kv.replay(9'999, [&](const KvEvent& event) { seen.push_back(event.entry.revision); });
+  kv.replay(9'999, [&](const KvEvent& event) {
+    seen.push_back(event.entry.revision);
+    return true;
+  });
   EXPECT_EQ(seen, (std::vector<KvRevision>{10'000, 10'001}));
 }
 

@@ -173,9 +173,9 @@ void LeaderTerm::tick() {
   for (const membership::Decision& decision : verdict.decisions) propose(decision);
   if (verdict.held_by_brake != held_) {
     held_ = verdict.held_by_brake;
-    log_warn("too many nodes went DOWN at once; the others wait",
-             {{"epoch", std::to_string(guard_->epoch().value())},
-              {"waiting", std::to_string(held_)}});
+    log_warn(
+        "too many nodes went DOWN at once; the others wait",
+        {{"epoch", std::to_string(guard_->epoch().value())}, {"waiting", std::to_string(held_)}});
   }
 }
 
@@ -186,16 +186,16 @@ void LeaderTerm::propose(const membership::Decision& decision) {
         return NodeId{};
       },
       decision.command);
-  replica_.propose(
-      cluster::ChangeTopology{decision.command},
-      [id, name = membership::name(decision.command), cause = decision.cause,
-       epoch = guard_->epoch()](const Result<cluster::Answer>& answer) {
-        log_info("node judged", {{"node", id.value()},
-                                 {"decision", name},
-                                 {"epoch", std::to_string(epoch.value())},
-                                 {"silent_ms", std::to_string(to_ms(cause.silence))},
-                                 {"outcome", answer ? "applied" : answer.error().message}});
-      });
+  replica_.propose(cluster::ChangeTopology{decision.command},
+                   [id, name = membership::name(decision.command), cause = decision.cause,
+                    epoch = guard_->epoch()](const Result<cluster::Answer>& answer) {
+                     log_info("node judged",
+                              {{"node", id.value()},
+                               {"decision", name},
+                               {"epoch", std::to_string(epoch.value())},
+                               {"silent_ms", std::to_string(to_ms(cause.silence))},
+                               {"outcome", answer ? "applied" : answer.error().message}});
+                   });
 }
 
 }  // namespace muster::server

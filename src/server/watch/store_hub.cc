@@ -67,7 +67,7 @@ void StoreHub::pump(const Shared& watcher) {
     kv.replay(watcher->revision, [&](const cluster::KvEvent& event) {
       watcher->revision = event.entry.revision;
       if (!event.key.starts_with(watcher->prefix)) return true;
-      to_proto(event, kv, *response.add_events());
+      to_proto(event, *response.add_events());
       bytes += event.removed() ? event.key.size() : event.key.size() + event.entry.value->size();
       return static_cast<std::size_t>(response.events_size()) < options_.response_events &&
              bytes < options_.response_bytes;
@@ -81,16 +81,16 @@ void StoreHub::pump(const Shared& watcher) {
 
 void StoreHub::send(const Shared& watcher, rpc::Payload response) {
   watcher->writing = true;
-  watcher->keepalive.arm(options_.keepalive, [this, weak = std::weak_ptr(watcher)] {
-    if (const Shared here = weak.lock()) {
-      here->greet = true;
-      pump(here);
-    }
-  });
   watcher->call->write(std::move(response), false, [this, weak = std::weak_ptr(watcher)] {
     const Shared here = weak.lock();
     if (!here) return;
     here->writing = false;
+    here->keepalive.arm(options_.keepalive, [this, weak] {
+      if (const Shared quiet = weak.lock()) {
+        quiet->greet = true;
+        pump(quiet);
+      }
+    });
     pump(here);
   });
 }

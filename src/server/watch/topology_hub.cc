@@ -40,7 +40,7 @@ struct TopologyHub::Watcher {
   Watcher(Loop& loop, rpc::CallPtr c, std::uint64_t since)
       : call(std::move(c)), version(since), keepalive(loop) {}
   rpc::CallPtr call;
-  std::uint64_t version;       ///< What the client has once all that was sent has arrived.
+  std::uint64_t version;  ///< What the client has once all that was sent has arrived.
   bool writing = false;
   bool wants_full = false;
   Timer keepalive;
@@ -124,13 +124,13 @@ void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t
                        bool more) {
   watcher->writing = true;
   watcher->version = version;
-  watcher->keepalive.arm(options_.keepalive, [this, weak = std::weak_ptr(watcher)] {
-    if (const Shared here = weak.lock()) send_keepalive(here);
-  });
   watcher->call->write(std::move(update), more, [this, weak = std::weak_ptr(watcher)] {
     const Shared here = weak.lock();
     if (!here) return;
     here->writing = false;
+    here->keepalive.arm(options_.keepalive, [this, weak] {
+      if (const Shared quiet = weak.lock()) send_keepalive(quiet);
+    });
     pump(here);
   });
 }

@@ -1,9 +1,11 @@
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,6 +34,14 @@ void complain(const std::string& sentence) {
 
 /// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.
 int run(const ServerConfig& config, StopSignals& signals) {
+  if (!config.data_dir.empty()) {
+    std::error_code failed;
+    std::filesystem::create_directories(config.data_dir, failed);
+    if (failed) {
+      complain("--data-dir " + config.data_dir + " cannot be made: " + failed.message());
+      return kUsage;
+    }
+  }
   EventLoop loop;
   auto store = open_store(config.engine, loop, {});
   if (!store) {

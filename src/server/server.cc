@@ -63,17 +63,16 @@ Server::Server(const ServerConfig& config, Surroundings surroundings)
                   .store = store_,
                   .work = term_,
                   .random = Random(random_.next()),
-                  .listener =
-                      [this](const telemetry::Event& event) {
-                        telemetry::write_log(event, kElection);
-                        update_health();
-                      },
+                  .listener = [this](const telemetry::Event&) { update_health(); },
                   .probe =
                       [this](Callback<Done> done) {
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      rpc_(loop_, {config_.listen.to_string(), config_.id},
+      rpc_(loop_,
+           {config_.listen.to_string(),
+            config_.id,
+            {"muster.v1.CoordinatorService", "muster.v1.StoreService", "muster.v1.AdminService"}},
            [this](const rpc::CallPtr& call) { dispatch(call); }),
       cluster_({loop_, replica_, term_, rpc_, [this] { return leader(); }}),
       topology_hub_(loop_, replica_.state(),

@@ -44,7 +44,12 @@ std::string to_string(const EtcdVersion& version) {
 
 EtcdLogLine parse_etcd_log(std::string_view line) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object()) return {EtcdLogLine::Level::kError, std::string(trim(line))};
+  if (!json.is_object()) {
+    // A stack trace follows; the first line of it says why.
+    const bool ends = line.starts_with("panic:") || line.starts_with("fatal error:");
+    return {ends ? EtcdLogLine::Level::kFatal : EtcdLogLine::Level::kError,
+            std::string(trim(line))};
+  }
   EtcdLogLine result;
   const std::string level = field(json, "level");
   if (level == "warn") result.level = EtcdLogLine::Level::kWarn;

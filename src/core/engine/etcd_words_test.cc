@@ -25,7 +25,8 @@ TEST(EtcdWordsTest, ReadsLogLines) {
   EXPECT_EQ(fatal.text, "discovery failed: bind: in use");
   EXPECT_EQ(parse_etcd_log(R"({"level":"warn","msg":"slow"})").level, EtcdLogLine::Level::kWarn);
   const EtcdLogLine panic = parse_etcd_log("panic: runtime error\r");
-  EXPECT_EQ(panic.level, EtcdLogLine::Level::kError);
+  EXPECT_EQ(panic.level, EtcdLogLine::Level::kFatal);
+  EXPECT_EQ(parse_etcd_log("goroutine 1 [running]:").level, EtcdLogLine::Level::kError);
   EXPECT_EQ(panic.text, "panic: runtime error");
   EXPECT_EQ(parse_etcd_log(R"({"msg":7})").text, "");
 }

@@ -30,20 +30,26 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const std::string& da
             "the data directory " + data_dir + " is in use by another musterd" +
                 (lock.holder() > 0 ? " (process " + std::to_string(lock.holder()) + ")" : "")};
   }
-  return std::unique_ptr<DataDirectory>(new DataDirectory(path + "/etcd", std::move(lock)));
+  return std::unique_ptr<DataDirectory>(new DataDirectory(path, std::move(lock)));
 }
 
 bool DataDirectory::has_data() const {
   std::error_code absent;
-  for (const auto& entry : std::filesystem::directory_iterator(etcd_ + "/member/wal", absent)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(path_ + "/etcd/member/wal", absent)) {
     if (entry.path().extension() == ".wal") return true;
   }
   return false;
 }
 
 bool DataDirectory::in_use() const {
-  const UniqueFd file(::open((etcd_ + "/member/snap/db").c_str(), O_RDWR | O_CLOEXEC));
+  const UniqueFd file(::open((path_ + "/etcd/member/snap/db").c_str(), O_RDWR | O_CLOEXEC));
   return file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+void DataDirectory::remove_socket() const {
+  std::error_code absent;  // One that cannot be removed shows when etcd cannot listen.
+  std::filesystem::remove(path_ + "/localhost:2379", absent);
 }
 
 }  // namespace muster::engine

@@ -22,12 +22,14 @@ class DataDirectory {
   [[nodiscard]] bool has_data() const;
   /// Some process has etcd's database open. A second etcd would wait for it in silence.
   [[nodiscard]] bool in_use() const;
+  /// What an etcd left that was killed. Only when nobody uses the data.
+  void remove_socket() const;
 
  private:
-  DataDirectory(std::string etcd, files::FileLock lock)
-      : etcd_(std::move(etcd)), lock_(std::move(lock)) {}
+  DataDirectory(std::string path, files::FileLock lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
 
-  std::string etcd_;
+  std::string path_;
   files::FileLock lock_;
 };
 

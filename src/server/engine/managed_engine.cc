@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "server/engine/admissions.h"
+#include "server/engine/etcd_admin.h"
 
 namespace muster {
 namespace {
@@ -27,6 +29,18 @@ std::string megabytes(std::uint64_t bytes) {
 }
 
 }  // namespace
+
+struct ManagedEngine::Service {
+  explicit Service(ManagedEngine& owner)
+      : admin(owner.options_.socket(), owner.loop_),
+        admissions(owner.loop_, admin, owner.views_),
+        upkeep(owner.loop_, owner.options_, admin,
+               [&owner](const auto& finding) { owner.on_look(finding); }) {}
+
+  engine::EtcdAdmin admin;
+  engine::Admissions admissions;
+  engine::UpkeepCycle upkeep;
+};
 
 const char* to_string(EngineHealth::State state) {
   switch (state) {
@@ -55,10 +69,7 @@ ManagedEngine::ManagedEngine(EventLoop& loop, engine::EngineOptions options)
       options_(std::move(options)),
       start_limit_(loop),
       timer_(loop),
-      views_(loop, options_.tls),
-      admin_(options_.socket(), loop),
-      admissions_(loop, admin_, views_),
-      upkeep_(loop, options_, admin_, [this](const auto& finding) { on_look(finding); }) {}
+      views_(loop, options_.tls) {}
 
 ManagedEngine::~ManagedEngine() = default;
 
@@ -79,6 +90,7 @@ void ManagedEngine::start(Ready ready, Ended ended) {
   auto directory = engine::DataDirectory::open(options_.data_dir);
   if (!directory) return give_up(directory.error());
   directory_ = std::move(*directory);
+  service_ = std::make_unique<Service>(*this);
   check_version();
 }
 
@@ -129,6 +141,8 @@ void ManagedEngine::await_release(const StartPlan& plan, MonoTime limit) {
 }
 
 void ManagedEngine::launch(const StartPlan& plan) {
+  // etcd does not listen on the socket of one that was killed.
+  directory_->remove_socket();
   const auto words = engine::etcd_command(options_, plan);
   if (!words) return give_up(words.error());
   child_ = std::make_unique<engine::EtcdChild>(
@@ -142,10 +156,11 @@ void ManagedEngine::launch(const StartPlan& plan) {
 }
 
 void ManagedEngine::await_service() {
-  admin_.vitals(loop_.now() + kVitalsTimeout,
-                lifetime_.wrap([this](const Result<engine::Vitals>& vitals) {
-                  if (child_ && !stopping_ && health_.state == State::kStarting) on_vitals(vitals);
-                }));
+  service_->admin.vitals(loop_.now() + kVitalsTimeout,
+                         lifetime_.wrap([this](const Result<engine::Vitals>& vitals) {
+                           if (child_ && !stopping_ && health_.state == State::kStarting)
+                             on_vitals(vitals);
+                         }));
 }
 
 void ManagedEngine::on_vitals(const Result<engine::Vitals>& vitals) {
@@ -164,7 +179,7 @@ void ManagedEngine::serve() {
   serving_since_ = loop_.now();
   start_limit_.cancel();
   enter(State::kServing, "serving");
-  upkeep_.start();
+  service_->upkeep.start();
   if (ready_) std::exchange(ready_, {})(options_.store_url());
 }
 
@@ -194,7 +209,7 @@ void ManagedEngine::on_child_ended(const engine::Diagnosis& diagnosis) {
   // The child is at work in this call.
   loop_.post(lifetime_.wrap([this, diagnosis] {
     child_.reset();
-    upkeep_.stop();
+    service_->upkeep.stop();
     timer_.cancel();
     if (stopping_) return halt();
     if (diagnosis.permanent) return give_up({Errc::kUnavailable, diagnosis.sentence});
@@ -214,7 +229,7 @@ void ManagedEngine::restart_later(const std::string& why) {
 void ManagedEngine::give_up(Error error) {
   child_.reset();
   search_.reset();
-  upkeep_.stop();
+  if (service_) service_->upkeep.stop();
   timer_.cancel();
   start_limit_.cancel();
   enter(State::kEnded, error.message);
@@ -232,7 +247,7 @@ void ManagedEngine::stop(std::function<void()> done) {
   stopped_ = std::move(done);
   version_.reset();
   search_.reset();
-  upkeep_.stop();
+  if (service_) service_->upkeep.stop();
   timer_.cancel();
   start_limit_.cancel();
   if (child_) return child_->terminate();
@@ -269,21 +284,21 @@ void ManagedEngine::members(Callback<engine::Members> done) {
   if (const Status status = serving(); !status) {
     return loop_.post([done = std::move(done), error = status.error()] { done(error); });
   }
-  admin_.members(loop_.now() + 5s, std::move(done));
+  service_->admin.members(loop_.now() + 5s, std::move(done));
 }
 
 void ManagedEngine::admit(engine::Admission request, Callback<engine::Members> done) {
   if (const Status status = serving(); !status) {
     return loop_.post([done = std::move(done), error = status.error()] { done(error); });
   }
-  admissions_.admit(std::move(request), std::move(done));
+  service_->admissions.admit(std::move(request), std::move(done));
 }
 
 void ManagedEngine::remove_member(const std::string& name, Callback<Done> done) {
   if (const Status status = serving(); !status) {
     return loop_.post([done = std::move(done), error = status.error()] { done(error); });
   }
-  admissions_.remove(name, std::move(done));
+  service_->admissions.remove(name, std::move(done));
 }
 
 }  // namespace muster

@@ -10,10 +10,8 @@
 #include "core/engine/etcd_words.h"
 #include "core/engine/members.h"
 #include "platform/event_loop.h"
-#include "server/engine/admissions.h"
 #include "server/engine/data_directory.h"
 #include "server/engine/engine_options.h"
-#include "server/engine/etcd_admin.h"
 #include "server/engine/etcd_child.h"
 #include "server/engine/peer_views.h"
 #include "server/engine/program_output.h"
@@ -108,9 +106,8 @@ class ManagedEngine {
   Timer start_limit_;
   Timer timer_;
   engine::PeerViews views_;
-  engine::EtcdAdmin admin_;
-  engine::Admissions admissions_;
-  engine::UpkeepCycle upkeep_;
+  struct Service;  ///< What talks to the member; made once its socket can be named.
+  std::unique_ptr<Service> service_;
   std::unique_ptr<engine::DataDirectory> directory_;
   std::unique_ptr<engine::ProgramOutput> version_;
   std::unique_ptr<engine::StartSearch> search_;

@@ -1,6 +1,7 @@
 #include "server/cluster_peer.h"
 
 #include <utility>
+#include <variant>
 
 #include "base/log.h"
 #include "muster/v1/peer.pb.h"
@@ -65,7 +66,13 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                   .store = store_,
                   .work = term_,
                   .random = Random(random_.next()),
-                  .listener = [this](const telemetry::Event&) { update_health(); },
+                  .listener =
+                      [this](const telemetry::Event& event) {
+                        if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
+                          announce();
+                        }
+                        update_health();
+                      },
                   .probe =
                       [this](Callback<Done> done) {
                         probe_store(store_, loop_, random_,

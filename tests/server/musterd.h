@@ -21,14 +21,16 @@ namespace muster::testing {
 /// restarts. One thread.
 class Musterd {
  public:
+  /// Starts it; without `wait` it may not answer yet.
   Musterd(std::string id, std::string engine, std::filesystem::path dir,
-          std::vector<std::string> extra = {});
+          std::vector<std::string> extra = {}, bool wait = true);
   ~Musterd();
   Musterd(const Musterd&) = delete;
   Musterd& operator=(const Musterd&) = delete;
 
   /// Starts it, unless it runs, and waits until it answers.
   void start();
+  void await();
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
@@ -46,6 +48,8 @@ class Musterd {
   [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
 
  private:
+  void launch();
+
   std::string id_;
   std::string engine_;
   std::filesystem::path dir_;

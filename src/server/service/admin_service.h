@@ -42,7 +42,7 @@ class AdminService {
   void SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request);
   void ListServers(const rpc::CallPtr& call, const v1::ListServersRequest& request);
   void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
-  void forget(const rpc::CallPtr& call, const std::string& id);
+  void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
   void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
   void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
 

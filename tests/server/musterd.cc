@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -106,11 +107,15 @@ Context::Context(Duration timeout, bool wait_for_ready) {
   set_deadline(gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN));
 }
 
+void let_pass(Duration time) {
+  muster::sleep_for(time);
+}
+
 bool eventually(const std::function<bool()>& holds, Duration limit) {
   const MonoTime end = boot_now() + limit;
   while (!holds()) {
     if (boot_now() > end) return false;
-    muster::sleep_for(20ms);
+    let_pass(20ms);
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +69,8 @@ class Context : public grpc::ClientContext {
   explicit Context(Duration timeout = 10s, bool wait_for_ready = true);
 };
 
+/// Real time, which real processes need.
+void let_pass(Duration time);
 /// Asks again until `holds`; false when it does not for long.
 bool eventually(const std::function<bool()>& holds, Duration limit = 20s);
 

@@ -38,6 +38,7 @@ class Musterd {
   int terminate();  ///< SIGTERM; answers with its exit code.
   [[nodiscard]] bool running() const { return process_.has_value(); }
 
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string address() const;
   /// What it has logged so far.

@@ -102,7 +102,7 @@ Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
     slot = free_.top();
     free_.pop();
   }
-  slots_[slot] = std::make_unique<NodeEntry>();
+  slots_[slot] = std::make_shared<NodeEntry>();
   NodeEntry& node = *slots_[slot];
   node.slot = slot;
   ++counter(node.state);
@@ -143,7 +143,7 @@ Topology::Answer Topology::on(const DeregisterNode& command, Events& events) {
 Topology::Answer Topology::on(const BatchHeartbeat& command, Events& events) {
   Outcome outcome;
   for (const Beat& beat : command.beats) {
-    NodeEntry* node = beat.slot < slots_.size() ? slots_[beat.slot].get() : nullptr;
+    NodeEntry* node = own(beat.slot);
     if (node == nullptr || node->registration > command.as_of || node->state == NodeState::kDown) {
       ++outcome.beats_void;
       continue;

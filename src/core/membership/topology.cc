@@ -32,7 +32,23 @@ const NodeEntry* Topology::find(const NodeId& id) const {
 
 NodeEntry* Topology::find_mutable(const NodeId& id) {
   const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : slots_[found->second].get();
+  return found == by_id_.end() ? nullptr : own(found->second);
+}
+
+NodeEntry* Topology::own(Slot slot) {
+  if (slot >= slots_.size() || !slots_[slot]) return nullptr;
+  std::shared_ptr<NodeEntry>& node = slots_[slot];
+  if (node.use_count() > 1) node = std::make_shared<NodeEntry>(*node);
+  return node.get();
+}
+
+std::vector<std::shared_ptr<const NodeEntry>> Topology::freeze() const {
+  std::vector<std::shared_ptr<const NodeEntry>> nodes;
+  nodes.reserve(size());
+  for (const auto& node : slots_) {
+    if (node) nodes.push_back(node);
+  }
+  return nodes;
 }
 
 const NodeEntry* Topology::at(Slot slot) const {
@@ -74,13 +90,13 @@ Result<Topology> Topology::restore(TopologyImage image) {
   topology.slots_.resize(slots);
   topology.by_id_.reserve(image.nodes.size());
   for (NodeEntry& node : image.nodes) {
-    std::unique_ptr<NodeEntry>& slot = topology.slots_[node.slot];
+    std::shared_ptr<NodeEntry>& slot = topology.slots_[node.slot];
     if (slot) return corrupt("gives one slot to two nodes");
     if (!topology.by_id_.emplace(node.id, node.slot).second) {
       return corrupt("holds one id twice");
     }
     ++topology.counter(node.state);
-    slot = std::make_unique<NodeEntry>(std::move(node));
+    slot = std::make_shared<NodeEntry>(std::move(node));
   }
   for (Slot slot = 0; slot < slots; ++slot) {
     if (!topology.slots_[slot]) topology.free_.push(slot);

@@ -64,6 +64,10 @@ struct TopologyImage {
 /// time. One thread.
 class Topology {
  public:
+  Topology() = default;
+  Topology(Topology&&) = default;
+  Topology& operator=(Topology&&) = default;
+
   ApplyResult apply(const Command& command, LogTime time);
   ApplyResult apply(const TimedCommand& timed) { return apply(timed.command, timed.time); }
 
@@ -88,6 +92,11 @@ class Topology {
     }
   }
 
+  /// Every node as it is now, in the order of slots; later changes do not reach what was handed
+  /// out. Costs a few nanoseconds a node now, and a copy of each node that changes while it is
+  /// held. The pointers belong to the thread of the topology.
+  [[nodiscard]] std::vector<std::shared_ptr<const NodeEntry>> freeze() const;
+
   /// What to answer to a heartbeat now, before it is batched. kNotFound: not registered, so the
   /// node registers (again). kConflict: a zombie, or DOWN; this process must not go on as it is.
   [[nodiscard]] Result<Slot> check_heartbeat(const NodeId& id, const Generation& generation) const;
@@ -109,6 +118,8 @@ class Topology {
   Answer on(const SetRingConfig& command, Events& events);
 
   [[nodiscard]] NodeEntry* find_mutable(const NodeId& id);
+  /// The node to change: a copy takes its place first where freeze() has handed it out.
+  [[nodiscard]] NodeEntry* own(Slot slot);
   Answer add(const NodeSpec& spec, Events& events);
   Answer replace(NodeEntry& node, const NodeSpec& spec, Events& events);
   void begin(NodeEntry& node, const NodeSpec& spec);
@@ -124,7 +135,7 @@ class Topology {
   RingConfig ring_;
   std::string unknown_;
   /// Null where a slot is free. Pointers, so that a sparse topology stays small.
-  std::vector<std::unique_ptr<NodeEntry>> slots_;
+  std::vector<std::shared_ptr<NodeEntry>> slots_;
   std::unordered_map<NodeId, Slot> by_id_;
   /// The smallest first, so that a replica that started from a snapshot gives the same slot as
   /// one that saw every command.

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "core/cluster/commands.h"
+#include "core/cluster/versioned_kv.h"
+#include "core/membership/topology.h"
+
+namespace muster::cluster {
+
+/// A server as it announced itself.
+struct ServerEntry {
+  std::string address;
+  std::string version;
+  LogTime announced_at{};
+  std::string unknown;
+  bool operator==(const ServerEntry&) const = default;
+};
+
+/// Where a command stands in the log.
+struct Place {
+  std::uint64_t index = 0;   ///< Of its entry.
+  std::size_t position = 0;  ///< Within the entry.
+  LogTime time{};            ///< The entry's.
+};
+
+/// What an accepted command answers to whoever proposed it.
+struct Answer {
+  TopologyVersion version;
+  membership::Outcome outcome;
+  KvRevision revision = 0;  ///< Of the change of the store, if it was one.
+};
+
+struct Applied {
+  Result<Answer> answer;                  ///< An error: refused, and nothing has changed.
+  std::vector<membership::Event> events;  ///< Of the topology.
+};
+
+/// What all servers of a cluster share: the topology, the versioned store, and each other's
+/// addresses. The same commands at the same places give the same state and the same answers on
+/// every server. Pure: told the time, no I/O, no locks; one thread.
+class ClusterState {
+ public:
+  /// An error is not a refusal but the end: this server cannot read the command and must stop,
+  /// because the others have applied it (kUnsupported, kCorrupt).
+  Result<Applied> apply(std::string_view command, const Place& place);
+
+  [[nodiscard]] const membership::Topology& topology() const { return topology_; }
+  [[nodiscard]] const VersionedKv& kv() const { return kv_; }
+  [[nodiscard]] VersionedKv& kv() { return kv_; }
+  [[nodiscard]] const std::map<std::string, ServerEntry>& servers() const { return servers_; }
+  /// Null when it has not announced itself.
+  [[nodiscard]] const ServerEntry* server(const std::string& id) const;
+
+ private:
+  friend class SnapshotAssembler;
+
+  Result<Answer> on(const ChangeTopology& command, const Place& place,
+                    std::vector<membership::Event>& events);
+  Result<Answer> on(const StorePut& command, const Place& place);
+  Result<Answer> on(const StoreRemove& command, const Place& place);
+  Result<Answer> on(const AnnounceServer& command, const Place& place);
+  Result<Answer> on(const ForgetServer& command);
+
+  membership::Topology topology_;
+  VersionedKv kv_;
+  std::map<std::string, ServerEntry> servers_;
+};
+
+}  // namespace muster::cluster

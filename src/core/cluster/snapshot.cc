@@ -1,0 +1,227 @@
+#include "core/cluster/snapshot.h"
+
+#include <memory>
+
+#include "core/membership/node_codec.h"
+#include "core/membership/wire.h"
+
+namespace muster::cluster {
+namespace {
+
+using membership::WireReader;
+using membership::WireWriter;
+
+constexpr std::uint64_t kFormatVersion = 1;
+
+enum PartField : std::uint32_t { kHeader = 1, kServer = 2, kNode = 3, kKey = 4 };
+enum HeaderField : std::uint32_t {
+  kFormat = 1,
+  kVersion = 2,
+  kTime = 3,
+  kRegistrations = 4,
+  kRing = 5,
+  kKvRevision = 6,
+};
+enum ServerField : std::uint32_t { kId = 1, kAddress = 2, kServerVersion = 3, kAnnouncedAt = 4 };
+enum KeyField : std::uint32_t { kName = 1, kValue = 2, kRevision = 3, kWrittenAt = 4 };
+
+Error corrupt(const char* what) {
+  return {Errc::kCorrupt, std::string("the cluster's snapshot ") + what};
+}
+
+std::string header(const ClusterState& state) {
+  const membership::Topology& topology = state.topology();
+  WireWriter out;
+  out.number(kFormat, kFormatVersion);
+  out.number(kVersion, topology.version().value());
+  out.time(kTime, topology.log_time());
+  out.number(kRegistrations, topology.registrations());
+  WireWriter ring;
+  write(ring, topology.ring());
+  out.message(kRing, ring.bytes());
+  out.number(kKvRevision, state.kv().revision());
+  out.raw(topology.unknown());
+  WireWriter part;
+  part.message(kHeader, out.bytes());
+  for (const auto& [id, server] : state.servers()) {
+    out.clear();
+    out.text(kId, id);
+    out.text(kAddress, server.address);
+    out.text(kServerVersion, server.version);
+    out.time(kAnnouncedAt, server.announced_at);
+    out.raw(server.unknown);
+    part.message(kServer, out.bytes());
+  }
+  return part.bytes();
+}
+
+}  // namespace
+
+SnapshotParts::SnapshotParts(ClusterState& state, std::size_t part_bytes)
+    : part_bytes_(part_bytes),
+      header_(header(state)),
+      nodes_(state.topology().freeze()),
+      kv_(state.kv().freeze()),
+      next_key_(kv_->next()) {}
+
+std::optional<std::string> SnapshotParts::next() {
+  WireWriter part;
+  part.raw(std::exchange(header_, {}));
+  WireWriter item;
+  while (next_node_ < nodes_.size() && part.bytes().size() < part_bytes_) {
+    item.clear();
+    write(item, *nodes_[next_node_]);
+    part.message(kNode, item.bytes());
+    // Let go at once, so that a change from now on need not copy.
+    nodes_[next_node_++].reset();
+  }
+  while (next_key_ && part.bytes().size() < part_bytes_) {
+    item.clear();
+    item.text(kName, next_key_->first);
+    item.text(kValue, *next_key_->second.value);
+    item.number(kRevision, next_key_->second.revision);
+    item.time(kWrittenAt, next_key_->second.written_at);
+    part.message(kKey, item.bytes());
+    next_key_ = kv_->next();
+  }
+  if (part.bytes().empty()) return {};
+  return part.bytes();
+}
+
+Status SnapshotAssembler::add(std::string_view part) {
+  WireReader in(part);
+  while (in.next()) {
+    const std::string_view bytes = in.message();
+    if (in.failed()) break;
+    if (begun_ == (in.field() == kHeader)) return corrupt("does not begin with its header");
+    Status added = Done{};
+    switch (in.field()) {
+      case kHeader:
+        added = add_header(bytes);
+        break;
+      case kServer:
+        added = add_server(bytes);
+        break;
+      case kNode:
+        if (topology_.nodes.size() >= membership::kSlotsMax ||
+            !membership::read(bytes, topology_.nodes.emplace_back())) {
+          added = corrupt("holds a damaged node");
+        }
+        break;
+      case kKey:
+        added = add_key(bytes);
+        break;
+      default:
+        // Something that a newer server keeps; to drop it would be to lose it for all.
+        return {Errc::kUnsupported,
+                "a newer server wrote this snapshot; upgrade this server before it can go on"};
+    }
+    if (!added) return added;
+  }
+  if (in.failed()) return corrupt("is damaged");
+  return Done{};
+}
+
+Status SnapshotAssembler::add_header(std::string_view bytes) {
+  std::uint64_t format = 0;
+  WireReader in(bytes);
+  while (in.next()) {
+    switch (in.field()) {
+      case kFormat:
+        format = in.number();
+        break;
+      case kVersion:
+        topology_.version = TopologyVersion(in.number());
+        break;
+      case kTime:
+        topology_.log_time = in.time();
+        break;
+      case kRegistrations:
+        topology_.registrations = in.number();
+        break;
+      case kRing:
+        if (!membership::read(in.message(), topology_.ring)) in.fail();
+        break;
+      case kKvRevision:
+        kv_revision_ = in.number();
+        break;
+      default:
+        in.keep(topology_.unknown);
+    }
+  }
+  if (format > kFormatVersion) {
+    return {Errc::kUnsupported,
+            "a newer server wrote this snapshot; upgrade this server before it can go on"};
+  }
+  if (in.failed() || format == 0) return corrupt("has a damaged header");
+  begun_ = true;
+  return Done{};
+}
+
+Status SnapshotAssembler::add_server(std::string_view bytes) {
+  std::string id;
+  ServerEntry server;
+  WireReader in(bytes);
+  while (in.next()) {
+    switch (in.field()) {
+      case kId:
+        id = in.text();
+        break;
+      case kAddress:
+        server.address = in.text();
+        break;
+      case kServerVersion:
+        server.version = in.text();
+        break;
+      case kAnnouncedAt:
+        server.announced_at = in.time();
+        break;
+      default:
+        in.keep(server.unknown);
+    }
+  }
+  if (in.failed() || !state_.servers_.emplace(std::move(id), std::move(server)).second) {
+    return corrupt("holds a damaged server");
+  }
+  return Done{};
+}
+
+Status SnapshotAssembler::add_key(std::string_view bytes) {
+  std::string key;
+  KvEntry entry;
+  std::string value;
+  WireReader in(bytes);
+  while (in.next()) {
+    switch (in.field()) {
+      case kName:
+        key = std::string(in.message());
+        break;
+      case kValue:
+        value = std::string(in.message());
+        break;
+      case kRevision:
+        entry.revision = in.number();
+        break;
+      case kWrittenAt:
+        entry.written_at = in.time();
+        break;
+      default:
+        return {Errc::kUnsupported,
+                "a newer server wrote this snapshot; upgrade this server before it can go on"};
+    }
+  }
+  if (in.failed()) return corrupt("holds a damaged key");
+  entry.value = std::make_shared<const std::string>(std::move(value));
+  return state_.kv_.load(std::move(key), std::move(entry));
+}
+
+Result<ClusterState> SnapshotAssembler::finish() {
+  if (!begun_) return corrupt("is empty");
+  auto topology = membership::Topology::restore(std::move(topology_));
+  if (!topology) return topology.error();
+  state_.topology_ = std::move(*topology);
+  if (Status s = state_.kv_.finish_load(kv_revision_); !s) return s.error();
+  return std::move(state_);
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "core/cluster/cluster_state.h"
+
+namespace muster::cluster {
+
+/// A cluster's state at one moment, in parts of bounded size. The state goes on changing meanwhile:
+/// making this costs some nanoseconds a node, each part about a millisecond, and what changes while
+/// it is held is copied once. Parts are in the protobuf wire format; unknown fields survive.
+/// Belongs to the thread of the state.
+class SnapshotParts {
+ public:
+  explicit SnapshotParts(ClusterState& state, std::size_t part_bytes = 256 * 1024);
+
+  /// The next part; none after the last.
+  [[nodiscard]] std::optional<std::string> next();
+
+ private:
+  std::size_t part_bytes_;
+  std::string header_;  ///< Everything but nodes and keys; empty once it was handed out.
+  std::vector<std::shared_ptr<const membership::NodeEntry>> nodes_;
+  std::size_t next_node_ = 0;
+  std::unique_ptr<VersionedKv::Image> kv_;
+  std::optional<std::pair<std::string, KvEntry>> next_key_;
+};
+
+/// Puts parts together again, in the order in which they were made. kCorrupt when they do not fit
+/// together, kUnsupported when a newer server wrote them.
+class SnapshotAssembler {
+ public:
+  Status add(std::string_view part);
+  /// The state; nothing is to be added afterwards.
+  [[nodiscard]] Result<ClusterState> finish();
+
+ private:
+  Status add_header(std::string_view bytes);
+  Status add_key(std::string_view bytes);
+  Status add_server(std::string_view bytes);
+
+  bool begun_ = false;
+  membership::TopologyImage topology_;
+  KvRevision kv_revision_ = 0;
+  ClusterState state_;
+};
+
+}  // namespace muster::cluster

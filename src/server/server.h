@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "platform/event_loop.h"
+#include "server/cluster_peer.h"
+#include "server/config.h"
+#include "server/engine/managed_engine.h"
+#include "server/rpc/rpc_server.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// One musterd: it listens, sees to its engine, and takes part in the cluster.
+///
+/// Plaintext only, hence on loopback only. Loop thread only; stop() before destroying it, or it
+/// goes as a crash would: without handing over.
+class Server {
+ public:
+  struct Surroundings {
+    EventLoop& loop;
+    Random random;
+    /// The server cannot go on, and this is why.
+    std::function<void(const Error&)> on_fatal;
+  };
+
+  /// `config` is complete and valid.
+  Server(const ServerConfig& config, Surroundings surroundings);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Listens and answers with the address that clients are told. The engine and the state follow;
+  /// until they are there, calls are refused as UNAVAILABLE.
+  [[nodiscard]] Result<std::string> start();
+  /// Hands over what it leads, ends every call and the engine, and then calls `done`.
+  void stop(std::function<void()> done);
+
+ private:
+  void dispatch(const rpc::CallPtr& call);
+  void start_engine();
+  void join(const std::string& url);
+  void ask_admission(std::vector<std::string> contacts, engine::Admission request,
+                     std::function<void(Result<engine::Members>)> done);
+  void admit(const rpc::CallPtr& call);
+
+  ServerConfig config_;
+  EventLoop& loop_;
+  Random random_;
+  std::function<void(const Error&)> on_fatal_;
+  std::string address_;
+  bool stopping_ = false;
+  rpc::RpcServer rpc_;
+  std::unique_ptr<ManagedEngine> engine_;
+  std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<server::ClusterPeer> peer_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster

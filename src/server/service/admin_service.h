@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "muster/v1/admin.pb.h"
+#include "muster/v1/peer.pb.h"
+#include "server/rpc/router.h"
+#include "server/service/cluster.h"
+#include "store/store.h"
+
+namespace muster::server {
+
+/// muster.v1.AdminService, and muster.v1.PeerService, by which servers know of each other.
+/// Loop thread only.
+class AdminService {
+ public:
+  /// Hands the leadership over, to the server named if it can.
+  using StepDown = std::function<void(std::optional<WorkerId>)>;
+
+  /// Takes a server out of the engine, where that has members; empty where it has none.
+  using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
+  struct Actions {
+    StepDown step_down;
+    RemoveMember remove_member;
+  };
+
+  AdminService(Cluster& cluster, std::string own_id, Actions actions)
+      : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
+
+  void add_to(rpc::Router& router);
+  /// A term began here: what was heard in an earlier one says nothing.
+  void begin_term() {
+    heard_.clear();
+    term_began_ = cluster_.loop().now();
+  }
+
+ private:
+  void DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request);
+  void SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request);
+  void ListServers(const rpc::CallPtr& call, const v1::ListServersRequest& request);
+  void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
+  void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
+  void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
+  void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
+
+  Cluster& cluster_;
+  std::string own_id_;
+  Actions actions_;
+  MonoTime term_began_{};
+  std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
+};
+
+}  // namespace muster::server

@@ -45,6 +45,9 @@ void StartSearch::look() {
   views_.look(others, loop_.now() + kLookTimeout,
               lifetime_.wrap([this, sight = std::move(sight)](auto views) mutable {
                 sight.views = std::move(views);
+                if (!sight.has_data && sees_all(sight)) saw_all_ = true;
+                if (saw_all_ && roll_call_) roll_call_->saw_all();
+                sight.saw_all = saw_all_;
                 decide(plan_start(sight));
               }));
 }

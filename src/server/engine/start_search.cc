@@ -70,6 +70,11 @@ void StartSearch::ask(std::vector<std::string> contacts) {
   if (contacts.empty()) {
     return again("this server has no data and the cluster names nobody to ask for admission");
   }
+  if (!options_.ask) {
+    return finish({Errc::kUnsupported,
+                   "this server has no data and must be admitted by the others, which it has no "
+                   "way to ask"});
+  }
   words_ = "asking for admission to the cluster";
   options_.ask(std::move(contacts), {options_.name, options_.peer_url(options_.peer)},
                lifetime_.wrap([this](Result<Members> members) {

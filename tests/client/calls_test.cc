@@ -111,8 +111,8 @@ TEST(CoordinatorClientTest, AServerThatAcceptsAndNeverAnswersIsGivenUpAtTheDeadl
 }
 
 TEST(CoordinatorClientTest, AChangeWithoutAnAnswerIsAmbiguous) {
-  ScriptedCoordinator server;
   std::latch release(1);
+  ScriptedCoordinator server;
   server.register_node = [&](auto&, const auto&, auto&) {
     release.wait();
     return grpc::Status::OK;
@@ -124,9 +124,9 @@ TEST(CoordinatorClientTest, AChangeWithoutAnAnswerIsAmbiguous) {
 }
 
 TEST(CoordinatorClientTest, ACallIsCancelledByItsTokenAndByTheEndOfItsClient) {
-  ScriptedCoordinator server;
   std::latch arrived(1);
   std::latch release(1);
+  ScriptedCoordinator server;
   server.get_topology = [&](auto&, const auto&, auto&) {
     arrived.count_down();
     release.wait();
@@ -167,10 +167,10 @@ TEST(CoordinatorClientTest, AddressesThatAreNoneAreRefused) {
 }
 
 TEST(SmartCoordinatorClientTest, FollowsARedirectAndGoesThereAtOnceTheNextTime) {
-  ScriptedCoordinator leader;
-  ScriptedCoordinator follower;
   std::atomic<int> at_leader = 0;
   std::atomic<int> at_follower = 0;
+  ScriptedCoordinator leader;
+  ScriptedCoordinator follower;
   leader.register_node = [&](auto&, const auto&, auto& response) {
     ++at_leader;
     response.set_topology_version(3);
@@ -198,10 +198,10 @@ TEST(SmartCoordinatorClientTest, FollowsARedirectAndGoesThereAtOnceTheNextTime) 
 }
 
 TEST(SmartCoordinatorClientTest, AsksWhoLeadsWhenNobodyKnows) {
+  std::latch asked(1);
   ScriptedCoordinator leader;
   leader.start();
   ScriptedCoordinator follower;
-  std::latch asked(1);
   follower.health_check = [&](auto&, const auto&, auto& response) {
     response.set_leader_address(leader.address());
     asked.count_down();
@@ -255,8 +255,8 @@ TEST(SmartCoordinatorClientTest, GoesOnWithAnotherServerWhenOneIsSilent) {
 
 // T25: a zombie's rejection is final.
 TEST(SmartCoordinatorClientTest, ARefusalIsAskedForOnce) {
-  ScriptedCoordinator server;
   std::atomic<int> asked = 0;
+  ScriptedCoordinator server;
   server.register_node = [&](auto&, const auto&, auto&) {
     ++asked;
     return grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "Zombie node detected");
@@ -268,8 +268,8 @@ TEST(SmartCoordinatorClientTest, ARefusalIsAskedForOnce) {
 
 // T25: it deregisters, too, and a retry that finds the node gone has succeeded.
 TEST(SmartCoordinatorClientTest, ADeregistrationWhoseAnswerWasLostSucceedsAtTheSecondAttempt) {
-  ScriptedCoordinator server;
   std::atomic<int> asked = 0;
+  ScriptedCoordinator server;
   server.deregister_node = [&](auto&, const auto&, auto&) {
     return ++asked == 1 ? grpc::Status(grpc::StatusCode::UNKNOWN, "the outcome is not known")
                         : grpc::Status(grpc::StatusCode::NOT_FOUND, "not registered");
@@ -282,8 +282,8 @@ TEST(SmartCoordinatorClientTest, ADeregistrationWhoseAnswerWasLostSucceedsAtTheS
 }
 
 TEST(SmartCoordinatorClientTest, WhatMayActTwiceIsNotSentTwice) {
-  ScriptedCoordinator server;
   std::atomic<int> asked = 0;
+  ScriptedCoordinator server;
   server.transfer = [&](auto&, const auto&, auto&) {
     ++asked;
     return grpc::Status(grpc::StatusCode::UNKNOWN, "?");
@@ -302,8 +302,10 @@ TEST(SmartCoordinatorClientTest, WhatMayActTwiceIsNotSentTwice) {
 }
 
 TEST(BackupTest, CopiesEveryByteEachWay) {
-  ScriptedCoordinator server;
   std::string stored;
+  std::string restored;
+  std::string file;
+  ScriptedCoordinator server;
   for (int i = 0; i < 300'000; ++i) stored += std::to_string(i);
   server.health_check = [](auto&, const auto&, auto&) { return grpc::Status::OK; };
   server.backup = [&](auto&, auto& writer) {
@@ -314,7 +316,6 @@ TEST(BackupTest, CopiesEveryByteEachWay) {
     }
     return grpc::Status::OK;
   };
-  std::string restored;
   server.restore = [&](auto&, auto& reader, auto& response) {
     v1::BackupChunk chunk;
     while (reader.Read(&chunk)) restored += chunk.data();
@@ -323,7 +324,6 @@ TEST(BackupTest, CopiesEveryByteEachWay) {
   };
   server.start();
   const auto client = smart({server.address()});
-  std::string file;
   const auto bytes = backup(*client, [&](const std::string& data) -> Status {
     file += data;
     return Done{};

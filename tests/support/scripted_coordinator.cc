@@ -4,6 +4,7 @@
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
+#include <future>
 
 #include "base/check.h"
 
@@ -38,6 +39,13 @@ void ScriptedCoordinator::stop() {
 grpc::Status ScriptedCoordinator::redirect(Context& context, const std::string& leader) {
   context.AddTrailingMetadata("leader-address", leader);
   return {grpc::StatusCode::FAILED_PRECONDITION, "another server leads"};
+}
+
+void ScriptedCoordinator::stay(const Context& context) {
+  // A handler of this kind is not told of the end; it can only ask.
+  std::promise<void> never;
+  const std::future<void> pause = never.get_future();
+  while (!context.IsCancelled()) pause.wait_for(std::chrono::milliseconds(2));
 }
 
 grpc::Status ScriptedCoordinator::GetTopology(Context* context,

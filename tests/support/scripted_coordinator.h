@@ -13,7 +13,8 @@ namespace muster {
 
 /// A gRPC server on loopback that answers what a test tells it to, for faults that a real musterd
 /// cannot be made to show. What a test does not script is UNIMPLEMENTED. Scripts run on gRPC's
-/// threads, several at once; set them before the first call.
+/// threads, several at once; set them before the first call, and declare what they use before the
+/// server.
 class ScriptedCoordinator : private v1::CoordinatorService::Service,
                             private v1::AdminService::Service {
  public:
@@ -46,6 +47,8 @@ class ScriptedCoordinator : private v1::CoordinatorService::Service,
 
   /// "Not me": FAILED_PRECONDITION with the metadata that names the leader.
   static grpc::Status redirect(Context& context, const std::string& leader);
+  /// Returns when the client has given the call up, or the server stops.
+  static void stay(const Context& context);
 
  private:
   grpc::Status GetTopology(Context* context, const v1::GetTopologyRequest* request,

@@ -87,8 +87,9 @@ struct Client::Call {
 Client::Client(ClientOptions options, Loop& loop)
     : options_(std::move(options)), loop_(loop), thread_(loop) {
   for (const std::string& endpoint : options_.endpoints) {
+    const std::string target = endpoint.starts_with("unix:") ? endpoint : "dns:///" + endpoint;
     channels_.push_back(
-        grpc::CreateCustomChannel("dns:///" + endpoint, options_.credentials, channel_arguments()));
+        grpc::CreateCustomChannel(target, options_.credentials, channel_arguments()));
   }
 }
 

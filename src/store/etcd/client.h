@@ -26,7 +26,7 @@ enum class Access {
 };
 
 struct ClientOptions {
-  std::vector<std::string> endpoints;  ///< host:port
+  std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   std::string user;
   std::string password;

@@ -241,16 +241,22 @@ Result<std::string> with_port(const std::string& host) {
 Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
                                                      Loop& loop) {
   if (url.scheme != "etcd") return {Errc::kInvalid, url.redacted() + " is not an etcd:// address"};
-  if (url.hosts.empty()) {
-    return {Errc::kInvalid, "an etcd address names its members: etcd://host:2379/prefix"};
+  etcd::ClientOptions client;
+  for (const auto& [name, value] : url.query) {
+    if (name != "socket") return {Errc::kInvalid, "an etcd address has no option " + name};
+    if (!value.starts_with('/')) {
+      return {Errc::kInvalid, "the socket of an etcd address is an absolute path"};
+    }
+    client.endpoints.push_back("unix:" + value);
   }
-  if (!url.query.empty()) {
-    return {Errc::kInvalid, "an etcd address has no option " + url.query.begin()->first};
+  if (url.hosts.empty() == client.endpoints.empty()) {
+    return {Errc::kInvalid,
+            "an etcd address names its members, etcd://host:2379/prefix, or one socket, "
+            "etcd:///prefix?socket=/path"};
   }
   if (url.user.empty() && !url.password.empty()) {
     return {Errc::kInvalid, "the etcd address has a password and no user"};
   }
-  etcd::ClientOptions client;
   for (const std::string& host : url.hosts) {
     auto endpoint = with_port(host);
     if (!endpoint) return endpoint.error();

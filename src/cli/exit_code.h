@@ -7,10 +7,10 @@ namespace muster::cli {
 /// What `muster` ends with. Scripts decide by these, so they never change their meaning.
 enum ExitCode : int {
   kDone = 0,
-  kNo = 1,            ///< The answer is "no": nobody leads.
+  kNo = 1,            ///< The answer is "no": nobody leads, not healthy, refused.
   kUnsafeStore = 3,   ///< The store cannot judge an election.
   kUsage = 64,        ///< The command line, the environment or the file is wrong.
-  kUnreachable = 69,  ///< No answer from the store.
+  kUnreachable = 69,  ///< No answer from the store or the servers.
   kOutputLost = 74,   ///< Nobody reads what it prints.
 };
 

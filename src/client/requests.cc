@@ -158,7 +158,8 @@ Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body) {
   std::vector<ServerInfo> servers;
   for (const v1::ServerInfo& server : message->servers()) {
     servers.push_back({server.id(), server.address(), server.leader(), server.version(),
-                       wall_from_ms(server.announced_at())});
+                       wall_from_ms(server.announced_at()),
+                       std::chrono::milliseconds(server.silent_ms())});
   }
   return servers;
 }

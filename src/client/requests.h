@@ -86,6 +86,7 @@ struct ServerInfo {
   bool leader = false;
   std::string version;
   WallTime announced_at{};
+  Duration silent{0};  ///< Since the leader last heard from it.
 };
 struct ListServers {
   using Answer = std::vector<ServerInfo>;

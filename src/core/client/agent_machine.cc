@@ -198,7 +198,7 @@ void AgentMachine::deregistered(const NodeId& id, const Status& outcome, MonoTim
 void AgentMachine::end(const NodeId& id, AgentEventKind kind, const std::string& reason,
                        Events& events) {
   const auto found = nodes_.find(id);
-  events.push_back({kind, id, found->second.spec.generation, reason});
+  events.push_back({kind, id, found->second.spec.generation, reason, true});
   nodes_.erase(found);
 }
 

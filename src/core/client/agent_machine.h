@@ -45,6 +45,7 @@ struct AgentEvent {
   NodeId node{};  ///< Empty with kUnreachable and kReachable: they concern all.
   Generation generation{};
   std::string reason{};
+  bool final = false;  ///< The agent has nothing more to do with the node.
 };
 
 /// One node's part of a message.

@@ -164,6 +164,7 @@ TEST_F(AgentMachineTest, AnInvalidNodeIsGivenUp) {
   const auto work = machine.take_work(kStart);
   machine.registered(NodeId("a"), work.registrations.at(0).generation,
                      Status(Errc::kInvalid, "port"), kStart, events);
+  EXPECT_TRUE(events.at(0).final);
   EXPECT_EQ(kinds(), Kinds{AgentEventKind::kRefused});
   EXPECT_EQ(machine.size(), 0U);
 }

@@ -15,6 +15,29 @@ RingConfig read_ring(const v1::HashRingConfig& message) {
   return {message.virtual_nodes_per_physical(), message.replication_factor()};
 }
 
+decltype(TopologyUpdate::what) read_change(const v1::TopologyUpdate& message) {
+  switch (message.update_case()) {
+    case v1::TopologyUpdate::kNodeAdded:
+      return NodeAdded{read_node(message.node_added())};
+    case v1::TopologyUpdate::kNodeUpdated:
+      return NodeUpdated{read_node(message.node_updated())};
+    case v1::TopologyUpdate::kNodeRemoved:
+      return NodeRemoved{read_node(message.node_removed())};
+    case v1::TopologyUpdate::kFullSync:
+      return FullSync{read_topology(message.full_sync())};
+    case v1::TopologyUpdate::kKeepalive:
+      return Keepalive{};
+    case v1::TopologyUpdate::kLagged:
+      return Lagged{TopologyVersion(message.lagged().current_version()),
+                    message.lagged().missed_updates(), message.lagged().message()};
+    case v1::TopologyUpdate::kRingChanged:
+      return RingChanged{read_ring(message.ring_changed())};
+    case v1::TopologyUpdate::UPDATE_NOT_SET:
+      break;
+  }
+  return Foreign{};
+}
+
 }  // namespace
 
 void write_spec(const NodeSpec& spec, v1::NodeInfo& message) {
@@ -65,35 +88,8 @@ std::string encode_watch(TopologyVersion since) {
 Result<TopologyUpdate> decode_update(const std::string& body) {
   v1::TopologyUpdate message;
   if (!message.ParseFromString(body)) return unreadable("update");
-  TopologyUpdate update{TopologyVersion(message.version()),
-                        TopologyVersion(message.previous_version()), Foreign{}};
-  switch (message.update_case()) {
-    case v1::TopologyUpdate::kNodeAdded:
-      update.what = NodeAdded{read_node(message.node_added())};
-      break;
-    case v1::TopologyUpdate::kNodeUpdated:
-      update.what = NodeUpdated{read_node(message.node_updated())};
-      break;
-    case v1::TopologyUpdate::kNodeRemoved:
-      update.what = NodeRemoved{read_node(message.node_removed())};
-      break;
-    case v1::TopologyUpdate::kFullSync:
-      update.what = FullSync{read_topology(message.full_sync())};
-      break;
-    case v1::TopologyUpdate::kKeepalive:
-      update.what = Keepalive{};
-      break;
-    case v1::TopologyUpdate::kLagged:
-      update.what = Lagged{TopologyVersion(message.lagged().current_version()),
-                           message.lagged().missed_updates(), message.lagged().message()};
-      break;
-    case v1::TopologyUpdate::kRingChanged:
-      update.what = RingChanged{read_ring(message.ring_changed())};
-      break;
-    case v1::TopologyUpdate::UPDATE_NOT_SET:
-      break;
-  }
-  return update;
+  return TopologyUpdate{TopologyVersion(message.version()),
+                        TopologyVersion(message.previous_version()), read_change(message)};
 }
 
 std::string encode_beats(const std::vector<AgentBeat>& beats, TopologyVersion known_version) {

@@ -14,9 +14,17 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_resume_command());
   commands.push_back(make_probe_command());
   commands.push_back(make_lint_command());
+  commands.push_back(make_topology_command());
+  commands.push_back(make_nodes_command());
+  commands.push_back(make_node_command());
+  commands.push_back(make_ring_command());
+  commands.push_back(make_server_command());
+  commands.push_back(make_health_command());
+  commands.push_back(make_backup_command());
+  commands.push_back(make_restore_command());
+  commands.push_back(make_certs_command());
   commands.push_back(make_completion_command());
   commands.push_back(make_man_command());
-  commands.push_back(make_certs_command());
   return commands;
 }
 

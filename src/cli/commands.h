@@ -20,6 +20,14 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_completion_command();
 [[nodiscard]] std::unique_ptr<Command> make_man_command();
 [[nodiscard]] std::unique_ptr<Command> make_certs_command();
+[[nodiscard]] std::unique_ptr<Command> make_topology_command();
+[[nodiscard]] std::unique_ptr<Command> make_nodes_command();
+[[nodiscard]] std::unique_ptr<Command> make_node_command();
+[[nodiscard]] std::unique_ptr<Command> make_ring_command();
+[[nodiscard]] std::unique_ptr<Command> make_server_command();
+[[nodiscard]] std::unique_ptr<Command> make_health_command();
+[[nodiscard]] std::unique_ptr<Command> make_backup_command();
+[[nodiscard]] std::unique_ptr<Command> make_restore_command();
 
 /// Every command, in the order in which help lists them.
 [[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();

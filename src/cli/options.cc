@@ -79,6 +79,11 @@ void add_flag(CLI::App& app, const std::string& name, bool& target, const std::s
   app.add_flag(name, target, text);
 }
 
+void add_argument(CLI::App& app, const std::string& name, std::string& target,
+                  const std::string& text) {
+  app.add_option(name, target, text)->type_name("");
+}
+
 Result<std::uint32_t> parse_count(const std::string& text) {
   const auto number = parse_unsigned(text);
   if (!number || *number == 0 || *number > 1'000'000) {

@@ -31,6 +31,10 @@ void add_number(CLI::App& app, const std::string& name, double& target, const st
 /// Takes no value: its presence says yes.
 void add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& text);
 
+/// A word without a name in front, in the order of these; the value stays empty when it is absent.
+void add_argument(CLI::App& app, const std::string& name, std::string& target,
+                  const std::string& text);
+
 /// A whole number from 1 to a million.
 [[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text);
 template <typename Number>

@@ -1,0 +1,180 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/event_text.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/server_options.h"
+#include "cli/topology_text.h"
+#include "client/node_agent.h"
+#include "core/membership/validation.h"
+#include "platform/signals.h"
+#include "platform/system_clock.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class NodeCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "node"; }
+  [[nodiscard]] const char* summary() const override {
+    return "Register, drain or remove one node";
+  }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster node register o1 --type object --address 10.0.0.7 --port 7000 --keep-alive\n"
+           "  muster node drain o1              out of the ring; --cancel takes it back\n"
+           "  muster node remove o1\n"
+           "\n"
+           "With --keep-alive it sends heartbeats until SIGTERM or SIGINT, prints what happens\n"
+           "to the node, and deregisters it at the end; it ends with 1 when another process has\n"
+           "taken the node's place. Without it the node is JOINING until somebody sends its\n"
+           "heartbeats. Exits with 1 when the servers refuse.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    add_argument(app, "ACTION", action_, "register, drain or remove");
+    add_argument(app, "ID", id_, "The node");
+    server_.declare(app);
+    add_value(app, "--type", "TYPE", "object", "frontend, metadata or object",
+              [this](const std::string& text) {
+                const auto type = parse_node_type(text);
+                if (!type) return Status(type.error());
+                spec_.type = *type;
+                return Status(Done{});
+              });
+    add_text(app, "--address", "HOST", spec_.address, "Where the node is reached");
+    add_value(app, "--port", "PORT", "", "And at which port", [this](const std::string& text) {
+      const auto port = parse_count(text);
+      if (!port) return Status(port.error());
+      spec_.port = *port;
+      return membership::validate_port(*port);
+    });
+    add_count(app, "--weight", spec_.weight, "Its shares of the ring");
+    add_text(app, "--generation", "UUID", generation_,
+             "This run of the node; made up unless given");
+    add_flag(app, "--keep-alive", keep_alive_, "Send heartbeats until told to stop");
+    add_duration(app, "--heartbeat-interval", agent_.heartbeat_interval, "With --keep-alive");
+    add_flag(app, "--cancel", cancel_, "Take a drain back");
+    add_flag(app, "--json", json_, "Print JSON");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (action_ != "register" && action_ != "drain" && action_ != "remove") {
+      return {Errc::kInvalid, action_.empty()
+                                  ? "say what to do: register, drain or remove"
+                                  : "\"" + action_ + "\" is none of register, drain and remove"};
+    }
+    if (id_.empty()) return {Errc::kInvalid, "say which node: muster node " + action_ + " ID"};
+    if (Status status = membership::validate_node_id(id_); !status) return status.error();
+    if (action_ == "register") return enter(terminal);
+    const auto client = server_.open();
+    if (!client) return client.error();
+    return action_ == "drain" ? drain(terminal, **client) : remove(terminal, **client);
+  }
+
+ private:
+  Result<int> enter(Terminal& terminal) {
+    spec_.id = NodeId(id_);
+    spec_.generation =
+        membership::Generation(generation_.empty() ? system_random().uuid() : generation_);
+    if (spec_.address.empty() || spec_.port == 0) {
+      return {Errc::kInvalid, "say where the node is reached, with --address HOST and --port PORT"};
+    }
+    if (Status status = membership::validate(spec_); !status) return status.error();
+    if (keep_alive_) return keep_alive(terminal);
+    const auto client = server_.open();
+    if (!client) return client.error();
+    const auto done = (*client)->register_node(spec_, server_.call());
+    if (!done) return refused(terminal, name(), done.error());
+    const Json json = {{"node_id", id_},
+                       {"generation_id", spec_.generation.value()},
+                       {"topology_version", done->version.value()},
+                       {"already_registered", done->already_registered}};
+    terminal.line(
+        json_ ? dump(json)
+              : id_ + (done->already_registered ? " was registered already" : " is registered") +
+                    ", generation " + spec_.generation.value() + ", version " +
+                    std::to_string(done->version.value()));
+    return kDone;
+  }
+
+  Result<int> keep_alive(Terminal& terminal) {
+    if (Status status = agent_.validate(); !status) return status.error();
+    StopSignals signals;  // Before the client's thread.
+    const auto client = server_.open();
+    if (!client) return client.error();
+    std::atomic<bool> over = false;
+    const auto agent =
+        client::NodeAgent::start(**client, agent_, [&](const client::AgentEvent& event) {
+          tell(terminal, event);
+          // Not to be kept: another has its place, or the servers will never take it.
+          if (event.final && event.kind != client::AgentEventKind::kDeregistered) over = true;
+          if (over || !terminal.out) signals.request();
+        });
+    if (!agent) return agent.error();
+    if (Status status = (*agent)->add(spec_); !status) return status.error();
+    signals.wait();
+    if (!(*agent)->stop(server_.timeout)) {
+      return {Errc::kUnavailable,
+              "the node could not be deregistered in time; the servers will "
+              "find it silent and mark it DOWN"};
+    }
+    return over ? kNo : kDone;
+  }
+
+  void tell(Terminal& terminal, const client::AgentEvent& event) const {
+    const WallTime now = system_wall_now();
+    if (json_) {
+      terminal.line(dump({{"event", to_string(event.kind)},
+                          {"node_id", id_},
+                          {"generation_id", event.generation.value()},
+                          {"reason", event.reason},
+                          {"time", to_ms(now)}}));
+      return;
+    }
+    std::string text = format_time(now) + " " + to_string(event.kind);
+    if (!event.generation.value().empty()) text += " generation " + event.generation.value();
+    if (!event.reason.empty()) text += ": " + event.reason;
+    terminal.line(text);
+  }
+
+  Result<int> drain(Terminal& terminal, client::Client& client) {
+    const auto version = client.call(client::DrainNode{NodeId(id_), cancel_}, server_.call());
+    if (!version) return refused(terminal, name(), version.error());
+    return report(terminal, *version, cancel_ ? " is not drained any more" : " is drained");
+  }
+
+  Result<int> remove(Terminal& terminal, client::Client& client) {
+    const auto version = client.call(
+        client::DeregisterNode{NodeId(id_), membership::Generation(generation_)}, server_.call());
+    if (!version) return refused(terminal, name(), version.error());
+    return report(terminal, *version, " is removed");
+  }
+
+  Result<int> report(Terminal& terminal, TopologyVersion version, const std::string& text) const {
+    terminal.line(json_ ? dump({{"node_id", id_}, {"topology_version", version.value()}})
+                        : id_ + text + ", version " + std::to_string(version.value()));
+    return kDone;
+  }
+
+  ServerOptions server_;
+  std::string action_;
+  std::string id_;
+  membership::NodeSpec spec_{{}, {}, 0, membership::NodeType::kObject, {}, 1, {}};
+  std::string generation_;
+  client::AgentConfig agent_;
+  bool keep_alive_ = false;
+  bool cancel_ = false;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_node_command() {
+  return std::make_unique<NodeCommand>();
+}
+
+}  // namespace muster::cli

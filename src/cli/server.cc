@@ -1,0 +1,160 @@
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/server_options.h"
+#include "cli/topology_text.h"
+#include "client/requests.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+class ServerCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "server"; }
+  [[nodiscard]] const char* summary() const override {
+    return "The servers: list them, hand the lead over";
+  }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster server list\n"
+           "  muster server transfer --to s2\n"
+           "\n"
+           "transfer asks the leader to hand over, to the server named or to any; it answers when\n"
+           "the leader has taken the request on, a moment before the other one leads.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    add_argument(app, "ACTION", action_, "list or transfer");
+    server_.declare(app);
+    add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
+    add_flag(app, "--json", json_, "Print one JSON object");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (action_ != "list" && action_ != "transfer") {
+      return {Errc::kInvalid, action_.empty() ? "say what to do: list or transfer"
+                                              : "\"" + action_ + "\" is neither list nor transfer"};
+    }
+    if (action_ == "list" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
+    const auto client = server_.open();
+    if (!client) return client.error();
+    return action_ == "list" ? list(terminal, **client) : transfer(terminal, **client);
+  }
+
+ private:
+  Result<int> list(Terminal& terminal, client::Client& client) const {
+    const auto servers = client.call(client::ListServers{}, server_.call());
+    if (!servers) return refused(terminal, name(), servers.error());
+    Json all = Json::array();
+    std::vector<std::vector<std::string>> table{{"ID", "ADDRESS", "ROLE", "SILENT", "VERSION"}};
+    for (const client::ServerInfo& server : *servers) {
+      all.push_back({{"id", server.id},
+                     {"address", server.address},
+                     {"leader", server.leader},
+                     {"version", server.version},
+                     {"announced_at", to_ms(server.announced_at)},
+                     {"silent_ms", to_ms(server.silent)}});
+      table.push_back({server.id, server.address, server.leader ? "leader" : "follower",
+                       format_duration(server.silent), server.version});
+    }
+    if (json_) {
+      terminal.line(dump({{"servers", std::move(all)}}));
+    } else {
+      terminal.out << format_table(table);
+    }
+    return kDone;
+  }
+
+  Result<int> transfer(Terminal& terminal, client::Client& client) const {
+    const auto from = client.call(client::TransferLeadership{to_}, server_.call());
+    if (!from) return refused(terminal, name(), from.error());
+    terminal.line(json_ ? dump({{"from", *from}})
+                        : *from + " hands the lead over" + (to_.empty() ? "" : " to " + to_));
+    return kDone;
+  }
+
+  ServerOptions server_;
+  std::string action_;
+  std::string to_;
+  bool json_ = false;
+};
+
+class HealthCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "health"; }
+  [[nodiscard]] const char* summary() const override { return "Is a server well, and who leads?"; }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster health --server 10.0.0.1:9000 --json\n"
+           "\n"
+           "Asks one server of those named, for itself. Exits with 1 when it is not well: nobody\n"
+           "leads, or it is out of touch with its engine; with 69 when none answers.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    server_.declare(app);
+    add_flag(app, "--json", json_, "Print one JSON object");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    const auto client = server_.open();
+    if (!client) return client.error();
+    const auto health = (*client)->health_check(server_.call());
+    if (!health) return refused(terminal, name(), health.error());
+    if (json_) {
+      terminal.line(dump(to_json(*health)));
+    } else {
+      const std::string text = to_text(*health);
+      terminal.line(health->healthy ? terminal.green(text) : terminal.red(text));
+    }
+    return health->healthy ? kDone : kNo;
+  }
+
+ private:
+  static Json to_json(const client::Health& health) {
+    return {{"healthy", health.healthy},
+            {"raft_state", to_string(health.role)},
+            {"raft_term", health.epoch.value()},
+            {"committed_index", health.committed_index},
+            {"applied_index", health.applied_index},
+            {"leader_id", health.leader_id},
+            {"leader_address", health.leader_address},
+            {"topology_version", health.topology_version.value()},
+            {"active_nodes", health.active_nodes},
+            {"suspect_nodes", health.suspect_nodes},
+            {"down_nodes", health.down_nodes},
+            {"watch_subscribers", health.watch_subscribers}};
+  }
+
+  static std::string to_text(const client::Health& health) {
+    return std::string(health.healthy ? "healthy" : "not healthy") + ": " +
+           to_lower(to_string(health.role)) + ", " +
+           (health.leader_id.empty() ? "nobody leads"
+                                     : health.leader_id + " leads at " + health.leader_address +
+                                           ", epoch " + std::to_string(health.epoch.value())) +
+           ", version " + std::to_string(health.topology_version.value()) +
+           ", nodes: " + std::to_string(health.active_nodes) + " active, " +
+           std::to_string(health.suspect_nodes) + " suspect, " + std::to_string(health.down_nodes) +
+           " down";
+  }
+
+  ServerOptions server_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_server_command() {
+  return std::make_unique<ServerCommand>();
+}
+
+std::unique_ptr<Command> make_health_command() {
+  return std::make_unique<HealthCommand>();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,43 @@
+#include "cli/server_options.h"
+
+#include "cli/exit_code.h"
+#include "cli/options.h"
+
+namespace muster::cli {
+
+void ServerOptions::declare(CLI::App& app) {
+  add_text(app, "--server", "HOST:PORT,…", servers, "The servers; one that answers is enough");
+  add_text(app, "--cacert", "FILE", tls.ca, "Who may vouch for the servers (PEM)");
+  add_text(app, "--cert", "FILE", tls.cert, "What this side shows (PEM), with --key");
+  add_text(app, "--key", "FILE", tls.key, "The private key of --cert (PEM)");
+  add_duration(app, "--timeout", timeout, "How long the answer may take, all attempts together");
+}
+
+Result<std::unique_ptr<client::SmartCoordinatorClient>> ServerOptions::open() const {
+  if (tls.cert.empty() != tls.key.empty()) {
+    return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
+  }
+  if (timeout <= Duration(0)) return {Errc::kInvalid, "--timeout must be above zero"};
+  auto list = client::parse_servers(servers);
+  if (!list) return {Errc::kInvalid, "--server: " + list.error().message};
+  client::RetryConfig retry;
+  // One server among several may take its share of the time, and no more.
+  retry.attempt_timeout = std::min(retry.attempt_timeout, timeout / 2);
+  return client::SmartCoordinatorClient::create(std::move(*list), retry, tls);
+}
+
+Result<int> refused(Terminal& terminal, const std::string& command, const Error& error) {
+  switch (error.code) {
+    case Errc::kNotFound:
+    case Errc::kConflict:
+    case Errc::kDenied:
+    case Errc::kThrottled:
+    case Errc::kUnsupported:
+      terminal.err << "muster " + command + ": " + error.message + "\n";
+      return kNo;
+    default:
+      return error;
+  }
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,167 @@
+#include "cli/topology_text.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/event_text.h"
+#include "cli/terminal.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using client::Node;
+using client::NodeState;
+using client::NodeType;
+
+std::vector<Node> sorted(std::vector<Node> nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
+  return nodes;
+}
+
+Json nodes_json(const std::vector<Node>& nodes, NodeType type) {
+  Json json = Json::array();
+  for (const Node& node : nodes) {
+    if (node.type == type) json.push_back(node_json(node));
+  }
+  return json;
+}
+
+std::string ago(WallTime then, WallTime now) {
+  if (then == WallTime{}) return "-";
+  const auto age = std::max<Duration>(now - then, Duration(0));
+  return format_duration(std::chrono::floor<std::chrono::seconds>(age)) + " ago";
+}
+
+std::string place(const Node& node) {
+  membership::NodeSpec spec;
+  spec.address = node.address;
+  spec.port = node.port;
+  return membership::endpoint(spec);
+}
+
+template <typename Enum, std::size_t N>
+Result<Enum> parse_enum(const std::string& text, const char* what, const Enum (&values)[N]) {
+  std::string known;
+  for (const Enum value : values) {
+    const std::string name = to_lower(membership::to_string(value));
+    if (to_lower(text) == name) return value;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return {Errc::kInvalid, "\"" + text + "\" is no " + what + "; there are " + known};
+}
+
+}  // namespace
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json node_json(const Node& node) {
+  return {{"id", node.id.value()},
+          {"address", node.address},
+          {"port", node.port},
+          {"state", membership::to_string(node.state)},
+          {"type", membership::to_string(node.type)},
+          {"last_heartbeat_at", to_ms(node.last_heartbeat_at)},
+          {"suspect_count", node.suspect_count},
+          {"generation_id", node.generation.value()},
+          {"registered_at", to_ms(node.registered_at)},
+          {"weight", node.weight},
+          {"state_since", to_ms(node.state_since)},
+          {"drain_requested", node.drain_requested}};
+}
+
+Json topology_json(const client::TopologyImage& topology) {
+  const std::vector<Node> nodes = sorted(topology.nodes);
+  return {{"version", topology.version.value()},
+          {"frontend_nodes", nodes_json(nodes, NodeType::kFrontend)},
+          {"metadata_nodes", nodes_json(nodes, NodeType::kMetadata)},
+          {"object_nodes", nodes_json(nodes, NodeType::kObject)},
+          {"hash_ring_config",
+           {{"virtual_nodes_per_physical", topology.ring.virtual_nodes},
+            {"replication_factor", topology.ring.replication}}},
+          {"leader_id", topology.leader_id},
+          {"age_ms", to_ms(topology.age)}};
+}
+
+std::string node_table(const std::vector<Node>& nodes, WallTime now) {
+  std::vector<std::vector<std::string>> table{
+      {"ID", "TYPE", "STATE", "ADDRESS", "HEARTBEAT", "GENERATION"}};
+  for (const Node& node : nodes) {
+    std::string state = membership::to_string(node.state);
+    if (node.drain_requested) state += " (by an operator)";
+    table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state,
+                     place(node), ago(node.last_heartbeat_at, now), node.generation.value()});
+  }
+  return format_table(table);
+}
+
+Json event_json(const client::WatchEvent& event, WallTime now) {
+  using client::WatchEventKind;
+  Json json = {{"event", to_string(event.kind)}, {"version", event.view->version().value()}};
+  switch (event.kind) {
+    case WatchEventKind::kSnapshot: {
+      client::TopologyImage image{event.view->version(), {}, event.view->ring(), {}, {}};
+      event.view->for_each([&](const Node& node) { image.nodes.push_back(node); });
+      const Json whole = topology_json(image);
+      for (const char* name :
+           {"frontend_nodes", "metadata_nodes", "object_nodes", "hash_ring_config"}) {
+        json[name] = whole[name];
+      }
+      break;
+    }
+    case WatchEventKind::kNodeAdded:
+    case WatchEventKind::kNodeUpdated:
+    case WatchEventKind::kNodeRemoved:
+      json["node"] = node_json(event.node);
+      break;
+    case WatchEventKind::kRingChanged:
+      json["hash_ring_config"] = {{"virtual_nodes_per_physical", event.view->ring().virtual_nodes},
+                                  {"replication_factor", event.view->ring().replication}};
+      break;
+    case WatchEventKind::kLagged:
+    case WatchEventKind::kDisconnected:
+      json["reason"] = event.reason;
+      break;
+  }
+  json["time"] = to_ms(now);
+  return json;
+}
+
+std::string event_text(const client::WatchEvent& event, WallTime now) {
+  using client::WatchEventKind;
+  std::string text = format_time(now) + " " + to_string(event.kind) + " version " +
+                     std::to_string(event.view->version().value());
+  switch (event.kind) {
+    case WatchEventKind::kSnapshot:
+      return text + ", " + std::to_string(event.view->size()) + " nodes, " +
+             std::to_string(event.view->ring_size()) + " in the ring";
+    case WatchEventKind::kNodeAdded:
+    case WatchEventKind::kNodeUpdated:
+    case WatchEventKind::kNodeRemoved:
+      return text + " " + event.node.id.value() + " " + membership::to_string(event.node.state) +
+             " " + place(event.node);
+    case WatchEventKind::kRingChanged:
+      return text + ", " + std::to_string(event.view->ring().virtual_nodes) +
+             " virtual nodes, replication " + std::to_string(event.view->ring().replication);
+    case WatchEventKind::kLagged:
+    case WatchEventKind::kDisconnected:
+      return text + ": " + event.reason;
+  }
+  return text;
+}
+
+Result<NodeType> parse_node_type(const std::string& text) {
+  constexpr NodeType kTypes[] = {NodeType::kFrontend, NodeType::kMetadata, NodeType::kObject};
+  return parse_enum(text, "type of node", kTypes);
+}
+
+Result<NodeState> parse_node_state(const std::string& text) {
+  constexpr NodeState kStates[] = {NodeState::kActive, NodeState::kJoining, NodeState::kDraining,
+                                   NodeState::kDown, NodeState::kSuspect};
+  return parse_enum(text, "state of a node", kStates);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/client/node.h"
+#include "core/client/watch_machine.h"
+
+/// Nodes and topologies as `muster` prints them. JSON has the names of proto/muster/v1.
+namespace muster::cli {
+
+[[nodiscard]] nlohmann::ordered_json node_json(const client::Node& node);
+/// Sorted by id.
+[[nodiscard]] nlohmann::ordered_json topology_json(const client::TopologyImage& topology);
+[[nodiscard]] std::string dump(const nlohmann::ordered_json& json);
+
+/// A heading and a row for each node, in the order given. `now` is this machine's wall clock.
+[[nodiscard]] std::string node_table(const std::vector<client::Node>& nodes, WallTime now);
+
+[[nodiscard]] nlohmann::ordered_json event_json(const client::WatchEvent& event, WallTime now);
+[[nodiscard]] std::string event_text(const client::WatchEvent& event, WallTime now);
+
+/// "object" … in any case. kInvalid lists what there is.
+[[nodiscard]] Result<client::NodeType> parse_node_type(const std::string& text);
+[[nodiscard]] Result<client::NodeState> parse_node_state(const std::string& text);
+
+}  // namespace muster::cli

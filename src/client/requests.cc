@@ -1,0 +1,174 @@
+#include "client/requests.h"
+
+#include "client/wire.h"
+#include "muster/v1/admin.pb.h"
+#include "muster/v1/coordinator.pb.h"
+
+namespace muster::client {
+namespace {
+
+template <typename Message>
+WireRequest wire(const char* method, const Message& message, Effect effect, Aim aim) {
+  return {method, message.SerializeAsString(), effect, aim, {}};
+}
+
+template <typename Message>
+Result<Message> parse(const std::string& body) {
+  Message message;
+  if (!message.ParseFromString(body)) {
+    return {Errc::kCorrupt, "the server's answer cannot be read; is it a musterd?"};
+  }
+  return message;
+}
+
+}  // namespace
+
+const char* to_string(ServerRole role) {
+  switch (role) {
+    case ServerRole::kFollower:
+      return "FOLLOWER";
+    case ServerRole::kCandidate:
+      return "CANDIDATE";
+    case ServerRole::kLeader:
+      return "LEADER";
+    default:
+      return "UNKNOWN";
+  }
+}
+
+WireRequest encode(const GetTopology& request) {
+  v1::GetTopologyRequest message;
+  message.set_linearizable(request.linearizable);
+  return wire("/muster.v1.CoordinatorService/GetTopology", message, Effect::kRead, Aim::kAny);
+}
+
+WireRequest encode(const RegisterNode& request) {
+  v1::RegisterNodeRequest message;
+  write_spec(request.node, *message.mutable_node());
+  return wire("/muster.v1.CoordinatorService/RegisterNode", message, Effect::kIdempotent,
+              Aim::kLeader);
+}
+
+WireRequest encode(const DeregisterNode& request) {
+  v1::DeregisterNodeRequest message;
+  message.set_node_id(request.id.value());
+  message.set_generation_id(request.generation.value());
+  // Without a generation a second one might take out who has registered since.
+  const Effect effect = request.generation.value().empty() ? Effect::kOnce : Effect::kIdempotent;
+  WireRequest encoded =
+      wire("/muster.v1.CoordinatorService/DeregisterNode", message, effect, Aim::kLeader);
+  encoded.done_when = RpcCode::kNotFound;
+  return encoded;
+}
+
+WireRequest encode(const Heartbeat& request) {
+  v1::HeartbeatRequest message;
+  message.set_node_id(request.id.value());
+  message.set_generation_id(request.generation.value());
+  message.set_reported_state(static_cast<v1::NodeState>(request.reported));
+  message.set_known_version(request.known_version.value());
+  return wire("/muster.v1.CoordinatorService/Heartbeat", message, Effect::kIdempotent,
+              Aim::kLeader);
+}
+
+WireRequest encode(const HealthCheck& /*request*/) {
+  return wire("/muster.v1.CoordinatorService/HealthCheck", v1::HealthCheckRequest(), Effect::kRead,
+              Aim::kAny);
+}
+
+WireRequest encode(const DrainNode& request) {
+  v1::DrainNodeRequest message;
+  message.set_node_id(request.id.value());
+  message.set_cancel(request.cancel);
+  return wire("/muster.v1.AdminService/DrainNode", message, Effect::kIdempotent, Aim::kLeader);
+}
+
+WireRequest encode(const ListServers& /*request*/) {
+  return wire("/muster.v1.AdminService/ListServers", v1::ListServersRequest(), Effect::kRead,
+              Aim::kAny);
+}
+
+WireRequest encode(const TransferLeadership& request) {
+  v1::TransferLeadershipRequest message;
+  message.set_to(request.to);
+  return wire("/muster.v1.AdminService/TransferLeadership", message, Effect::kOnce, Aim::kLeader);
+}
+
+template <>
+Result<TopologyImage> decode<GetTopology>(const std::string& body) {
+  const auto message = parse<v1::GetTopologyResponse>(body);
+  if (!message) return message.error();
+  return read_topology(*message);
+}
+
+template <>
+Result<Registration> decode<RegisterNode>(const std::string& body) {
+  const auto message = parse<v1::RegisterNodeResponse>(body);
+  if (!message) return message.error();
+  return Registration{TopologyVersion(message->topology_version()), message->already_registered()};
+}
+
+template <>
+Result<TopologyVersion> decode<DeregisterNode>(const std::string& body) {
+  const auto message = parse<v1::DeregisterNodeResponse>(body);
+  if (!message) return message.error();
+  return TopologyVersion(message->topology_version());
+}
+
+template <>
+Result<HeartbeatAnswer> decode<Heartbeat>(const std::string& body) {
+  const auto message = parse<v1::HeartbeatResponse>(body);
+  if (!message) return message.error();
+  return HeartbeatAnswer{TopologyVersion(message->current_version()), message->refresh_required(),
+                         message->leader_id(), message->leader_address(),
+                         Epoch(message->raft_term())};
+}
+
+template <>
+Result<Health> decode<HealthCheck>(const std::string& body) {
+  const auto message = parse<v1::HealthCheckResponse>(body);
+  if (!message) return message.error();
+  Health health;
+  health.healthy = message->healthy();
+  health.role = static_cast<ServerRole>(message->raft_state());
+  health.epoch = Epoch(message->raft_term());
+  health.committed_index = message->committed_index();
+  health.applied_index = message->applied_index();
+  health.leader_id = message->leader_id();
+  health.leader_address = message->leader_address();
+  health.topology_version = TopologyVersion(message->topology_version());
+  health.active_nodes = message->active_nodes();
+  health.suspect_nodes = message->suspect_nodes();
+  health.down_nodes = message->down_nodes();
+  health.watch_subscribers = message->watch_subscribers();
+  return health;
+}
+
+template <>
+Result<TopologyVersion> decode<DrainNode>(const std::string& body) {
+  const auto message = parse<v1::DrainNodeResponse>(body);
+  if (!message) return message.error();
+  return TopologyVersion(message->topology_version());
+}
+
+template <>
+Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body) {
+  const auto message = parse<v1::ListServersResponse>(body);
+  if (!message) return message.error();
+  std::vector<ServerInfo> servers;
+  for (const v1::ServerInfo& server : message->servers()) {
+    servers.push_back({server.id(), server.address(), server.leader(), server.version(),
+                       wall_from_ms(server.announced_at()),
+                       std::chrono::milliseconds(server.silent_ms())});
+  }
+  return servers;
+}
+
+template <>
+Result<std::string> decode<TransferLeadership>(const std::string& body) {
+  const auto message = parse<v1::TransferLeadershipResponse>(body);
+  if (!message) return message.error();
+  return message->from();
+}
+
+}  // namespace muster::client

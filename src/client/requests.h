@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/client/node.h"
+#include "core/client/retry_plan.h"
+#include "core/client/rpc_status.h"
+#include "core/client/server_board.h"
+#include "core/client/topology_cache.h"
+
+/// What can be asked of musterd. Each request names the type of its answer.
+namespace muster::client {
+
+struct GetTopology {
+  using Answer = TopologyImage;
+  /// Not older than any write acknowledged before. Otherwise from the copy of whoever is asked.
+  bool linearizable = false;
+};
+
+struct Registration {
+  TopologyVersion version;
+  bool already_registered = false;
+};
+struct RegisterNode {
+  using Answer = Registration;
+  NodeSpec node;
+};
+
+struct DeregisterNode {
+  using Answer = TopologyVersion;
+  NodeId id;
+  Generation generation{};  ///< Only this one; empty for whichever is registered.
+};
+
+struct HeartbeatAnswer {
+  TopologyVersion current_version;
+  bool refresh_required = false;
+  std::string leader_id;
+  std::string leader_address;
+  Epoch epoch;
+};
+struct Heartbeat {
+  using Answer = HeartbeatAnswer;
+  NodeId id;
+  Generation generation;
+  NodeState reported = NodeState::kActive;
+  TopologyVersion known_version{};
+};
+
+/// The part that a server has, by its number on the wire.
+enum class ServerRole { kUnknown = 0, kFollower = 1, kCandidate = 2, kLeader = 3 };
+[[nodiscard]] const char* to_string(ServerRole role);
+
+struct Health {
+  bool healthy = false;
+  ServerRole role = ServerRole::kUnknown;
+  Epoch epoch;
+  std::uint64_t committed_index = 0;
+  std::uint64_t applied_index = 0;
+  std::string leader_id;
+  std::string leader_address;
+  TopologyVersion topology_version;
+  std::uint64_t active_nodes = 0;
+  std::uint64_t suspect_nodes = 0;
+  std::uint64_t down_nodes = 0;
+  std::uint64_t watch_subscribers = 0;
+};
+struct HealthCheck {
+  using Answer = Health;
+};
+
+/// Takes a node out of the ring, or back in. For operators.
+struct DrainNode {
+  using Answer = TopologyVersion;
+  NodeId id;
+  bool cancel = false;
+};
+
+struct ServerInfo {
+  std::string id;
+  std::string address;
+  bool leader = false;
+  std::string version;
+  WallTime announced_at{};
+  Duration silent{0};  ///< Since the leader last heard from it.
+};
+struct ListServers {
+  using Answer = std::vector<ServerInfo>;
+};
+
+struct TransferLeadership {
+  using Answer = std::string;  ///< The id of who led.
+  std::string to{};            ///< The id of a server; empty for any.
+};
+
+/// One message to one method, and what may be done with it.
+struct WireRequest {
+  const char* method;
+  std::string body;
+  Effect effect;
+  Aim aim;
+  /// After an attempt that may have succeeded, this refusal says that it did.
+  std::optional<RpcCode> done_when{};
+};
+
+[[nodiscard]] WireRequest encode(const GetTopology& request);
+[[nodiscard]] WireRequest encode(const RegisterNode& request);
+[[nodiscard]] WireRequest encode(const DeregisterNode& request);
+[[nodiscard]] WireRequest encode(const Heartbeat& request);
+[[nodiscard]] WireRequest encode(const HealthCheck& request);
+[[nodiscard]] WireRequest encode(const DrainNode& request);
+[[nodiscard]] WireRequest encode(const ListServers& request);
+[[nodiscard]] WireRequest encode(const TransferLeadership& request);
+
+/// kCorrupt when the bytes are no such answer. `Request` says of which request.
+template <typename Request>
+[[nodiscard]] Result<typename Request::Answer> decode(const std::string& body);
+
+}  // namespace muster::client

@@ -1,0 +1,70 @@
+#include "client/runtime.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "core/membership/validation.h"
+#include "platform/system_clock.h"
+
+namespace muster::client {
+namespace {
+
+Status check_server(const std::string& server) {
+  const auto wrong = [&](const std::string& what) {
+    return Status(Errc::kInvalid, "\"" + server + "\" is no server: " + what +
+                                      "; write host:port, such as 127.0.0.1:9000");
+  };
+  const std::size_t colon = server.rfind(':');
+  if (colon == std::string::npos) return wrong("the port is missing");
+  std::string host = server.substr(0, colon);
+  const auto port = parse_unsigned(server.substr(colon + 1));
+  if (!port || *port < 1 || *port > 65535) return wrong("the port is no number from 1 to 65535");
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  if (bracketed != membership::is_ipv6(host)) {
+    return wrong("an IPv6 address, and nothing else, stands in brackets");
+  }
+  if (Status status = membership::validate_address(host); !status) {
+    return wrong("the host is neither an address nor a host name");
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_servers(const std::string& text) {
+  std::vector<std::string> servers;
+  for (const std::string_view part : split(text, ',')) {
+    servers.emplace_back(trim(part));
+    if (Status status = check_server(servers.back()); !status) return status.error();
+  }
+  return servers;
+}
+
+Result<std::unique_ptr<Runtime>> Runtime::open(std::vector<std::string> servers,
+                                               const RetryConfig& retry, const TlsFiles& tls) {
+  if (servers.empty()) return {Errc::kInvalid, "no server is named; write host:port"};
+  for (const std::string& server : servers) {
+    if (Status status = check_server(server); !status) return status.error();
+  }
+  if (Status status = retry.validate(); !status) return status.error();
+  auto transport = GrpcTransport::open(tls);
+  if (!transport) return transport.error();
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(*transport)));
+  runtime->run([&] {
+    runtime->caller_ =
+        std::make_unique<Caller>(*runtime->transport_, std::move(servers), retry, system_random());
+  });
+  return runtime;
+}
+
+Runtime::~Runtime() {
+  run([this] { caller_.reset(); });
+}
+
+void Runtime::run(const std::function<void()>& task) {
+  if (loop().on_thread()) return task();
+  loop().run(task);
+}
+
+}  // namespace muster::client

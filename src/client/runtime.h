@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/caller.h"
+#include "client/grpc_transport.h"
+
+namespace muster::client {
+
+/// What a client, its watches and its agents share: one thread, and the way to the servers.
+/// run() and loop().post() are for any thread but the loop's own; caller() for the loop's.
+class Runtime {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Runtime>> open(std::vector<std::string> servers,
+                                                             const RetryConfig& retry,
+                                                             const TlsFiles& tls);
+  /// Cancels what is under way. Watches and agents are to be gone by then.
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  [[nodiscard]] CompletionLoop& loop() { return transport_->loop(); }
+  [[nodiscard]] Caller& caller() { return *caller_; }
+  /// Runs `task` on the loop and waits for it; at once when this is the loop's thread.
+  void run(const std::function<void()>& task);
+
+ private:
+  explicit Runtime(std::unique_ptr<GrpcTransport> transport) : transport_(std::move(transport)) {}
+
+  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<Caller> caller_;
+};
+
+/// "host:port,host:port" as a list. kInvalid names what is wrong with which of them.
+[[nodiscard]] Result<std::vector<std::string>> parse_servers(const std::string& text);
+
+}  // namespace muster::client

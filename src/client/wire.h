@@ -1,0 +1,47 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "core/client/agent_machine.h"
+#include "core/client/node.h"
+#include "core/client/topology_cache.h"
+
+namespace muster::v1 {
+class GetTopologyResponse;
+class NodeInfo;
+}  // namespace muster::v1
+
+/// Between the messages of proto/muster/v1 and our own types, for what several files need.
+namespace muster::client {
+
+void write_spec(const NodeSpec& spec, v1::NodeInfo& message);
+[[nodiscard]] Node read_node(const v1::NodeInfo& message);
+[[nodiscard]] TopologyImage read_topology(const v1::GetTopologyResponse& message);
+
+[[nodiscard]] std::string encode_watch(TopologyVersion since);
+/// kCorrupt when the bytes are no message of a watch.
+[[nodiscard]] Result<TopologyUpdate> decode_update(const std::string& body);
+
+/// What the leader said of one batch of heartbeats.
+struct BeatsAnswer {
+  TopologyVersion current_version;
+  std::string leader_address;
+  std::vector<BeatRefusal> refusals;
+};
+[[nodiscard]] std::string encode_beats(const std::vector<AgentBeat>& beats,
+                                       TopologyVersion known_version);
+[[nodiscard]] Result<BeatsAnswer> decode_beats_answer(const std::string& body);
+
+[[nodiscard]] std::string encode_chunk(std::string data);
+[[nodiscard]] Result<std::string> decode_chunk(const std::string& body);
+
+struct Restored {
+  std::uint64_t applied_index = 0;
+  TopologyVersion topology_version;
+};
+[[nodiscard]] Result<Restored> decode_restored(const std::string& body);
+
+}  // namespace muster::client

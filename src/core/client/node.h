@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/strong.h"
+#include "base/time.h"
+#include "core/membership/node.h"
+#include "core/routing/hash_ring.h"
+
+namespace muster::client {
+
+using membership::Generation;
+using membership::NodeSpec;
+using membership::NodeState;
+using membership::NodeType;
+
+/// A node as a server tells of it. Its times are log time: for people, never to measure silence.
+struct Node {
+  NodeId id;
+  std::string address;
+  std::uint32_t port = 0;
+  NodeType type = NodeType::kUnknown;
+  NodeState state = NodeState::kUnknown;
+  Generation generation;
+  std::uint32_t weight = 1;
+  bool drain_requested = false;
+  std::uint32_t suspect_count = 0;
+  WallTime registered_at{};
+  WallTime state_since{};
+  /// As of when this was sent: heartbeats raise no version, so no event tells of them.
+  WallTime last_heartbeat_at{};
+
+  bool operator==(const Node&) const = default;
+};
+
+/// A topology as one answer brings it.
+struct TopologyImage {
+  TopologyVersion version;
+  std::vector<Node> nodes;  ///< In no order.
+  RingConfig ring;
+  std::string leader_id;  ///< Of the servers; empty when nobody is known to lead.
+  Duration age{0};        ///< How long ago the server last heard from its engine.
+};
+
+}  // namespace muster::client

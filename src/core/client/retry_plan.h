@@ -1,0 +1,76 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/time.h"
+#include "core/client/rpc_status.h"
+#include "core/client/server_board.h"
+
+namespace muster::client {
+
+/// How often a call is tried, and how long one waits in between.
+struct RetryConfig {
+  int attempts_max = 5;
+  Duration first_delay = 100ms;  ///< Doubles after each attempt.
+  Duration delay_max = 5s;
+  double jitter = 0.25;           ///< A delay differs from its plan by up to this share.
+  Duration attempt_timeout = 2s;  ///< What one server gets before another is asked.
+
+  [[nodiscard]] Status validate() const;
+};
+
+/// `delay` made longer or shorter by up to `jitter` of it.
+[[nodiscard]] Duration jittered(Duration delay, double jitter, Random& random);
+
+/// One call's way through the servers: whom to ask, until when, and after a failure whether, and
+/// after which wait, to ask again.
+///
+/// Only what is retryable is retried: what never left or a server declined for the time being
+/// always, what may have happened only when it may happen twice. A refusal of the request itself
+/// never is (T25). Pure: told the time; one thread.
+class RetryPlan {
+ public:
+  RetryPlan(const RetryConfig& config, Effect effect, Aim aim, MonoTime by)
+      : config_(config), effect_(effect), aim_(aim), by_(by) {}
+
+  struct Attempt {
+    std::string server;
+    MonoTime by;
+  };
+  /// The attempt to make now.
+  [[nodiscard]] Attempt next(const ServerBoard& board, MonoTime now);
+
+  /// The attempt ended with `status`, which the board has been told of already. When to make the
+  /// next one; nothing when the failure is the caller's to know.
+  [[nodiscard]] std::optional<MonoTime> failed(const RpcStatus& status, const ServerBoard& board,
+                                               MonoTime now, Random& random);
+
+  /// Whom the last attempt asked.
+  [[nodiscard]] const std::string& asked_last() const { return asked_.back(); }
+  [[nodiscard]] int attempts() const { return static_cast<int>(asked_.size()); }
+  /// An earlier attempt may have done what was asked. A retry that finds it done has succeeded.
+  [[nodiscard]] bool may_have_happened() const { return may_have_happened_; }
+
+ private:
+  RetryConfig config_;
+  Effect effect_;
+  Aim aim_;
+  MonoTime by_;
+  std::vector<std::string> asked_;
+  bool may_have_happened_ = false;
+};
+
+/// Whether a status is final, asks for another server, or leaves the outcome open.
+enum class Verdict {
+  kFinal,       ///< The request itself was refused.
+  kElsewhere,   ///< Nothing was done: this server is away.
+  kRedirected,  ///< Nothing was done: the leader is named.
+  kLater,       ///< Nothing was done: nobody can, for the time being.
+  kOpen,        ///< It may have been done.
+};
+[[nodiscard]] Verdict judge(const RpcStatus& status);
+
+}  // namespace muster::client

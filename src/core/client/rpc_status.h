@@ -1,0 +1,62 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace muster::client {
+
+/// The status codes of gRPC, by their numbers on the wire.
+enum class RpcCode : int {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kOutOfRange = 11,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+  kUnauthenticated = 16,
+};
+
+/// How far a call had come when it ended.
+enum class Reach {
+  kUnsent,    ///< Not a byte of the request has left: certainly nothing was done.
+  kSent,      ///< It left, and no server's word came back.
+  kAnswered,  ///< The status is the server's own.
+};
+
+/// How one call to one server ended.
+struct RpcStatus {
+  RpcCode code = RpcCode::kOk;
+  std::string message{};
+  Reach reach = Reach::kAnswered;
+  std::string leader_address{};  ///< The metadata `leader-address`, when the server sent it.
+
+  [[nodiscard]] bool ok() const { return code == RpcCode::kOk; }
+};
+
+/// What asking twice does.
+enum class Effect {
+  kRead,        ///< Nothing.
+  kIdempotent,  ///< It changes something, the second time nothing more.
+  kOnce,        ///< It may act twice.
+};
+
+/// What a failed call tells its caller: one sentence that names the server and what to check. A
+/// change that may have happened is kAmbiguous, and nothing else is. `status` is not ok.
+[[nodiscard]] Error to_error(const RpcStatus& status, const std::string& server, Effect effect);
+
+/// Whether a refused heartbeat says that another process has taken the node's place. Everything
+/// else that is refused leaves the node free to register again.
+[[nodiscard]] bool says_replaced(const RpcStatus& status);
+
+}  // namespace muster::client

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/client/node.h"
+#include "core/routing/chunked_vector.h"
+#include "core/routing/ring_table.h"
+
+namespace muster::client {
+
+/// Who holds a key, the primary first. Valid as long as the view it came from.
+class Owners {
+ public:
+  /// What servers allow as replication factor. A larger one is cut, and the answer is degraded.
+  static constexpr std::size_t kMax = 64;
+
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  /// A SUSPECT node is an owner still; a reader may prefer the next one.
+  [[nodiscard]] const Node& operator[](std::size_t i) const { return *nodes_[i]; }
+  /// Fewer nodes than the replication factor asks for, perhaps none.
+  [[nodiscard]] bool degraded() const { return degraded_; }
+
+ private:
+  friend class TopologyView;
+  Owners() {}  // The array is left as it is: clearing it would cost more than the lookup.
+  std::size_t size_ = 0;
+  bool degraded_ = true;
+  const Node* nodes_[kMax];
+};
+
+/// A topology at one version: its nodes in the order of ids, and its ring. What is the same in the
+/// next version is shared with it, so that following a topology of any size is cheap and every
+/// reader may keep the version it works with. Immutable once handed out: any number of threads.
+class TopologyView {
+ public:
+  TopologyView() = default;
+  explicit TopologyView(const TopologyImage& image);
+
+  [[nodiscard]] TopologyVersion version() const { return version_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const RingConfig& ring() const { return ring_; }
+  /// Null when there is none.
+  [[nodiscard]] const Node* find(std::string_view id) const;
+  /// Calls f(const Node&) in the order of ids.
+  template <typename F>
+  void for_each(F&& f) const {
+    for (const auto& block : order_) {
+      for (const Seat seat : *block) f(*seats_[seat]);
+    }
+  }
+  /// Who holds the key. No lock, no allocation.
+  [[nodiscard]] Owners owners(std::string_view key) const { return owners_at(key_position(key)); }
+  [[nodiscard]] Owners owners_at(std::uint64_t position) const;
+  /// Nodes in the ring.
+  [[nodiscard]] std::size_t ring_size() const { return table_.members(); }
+
+ private:
+  friend class TopologyCache;
+  using Seat = RingTable::Seat;
+  using Block = std::vector<Seat>;  ///< Seats in the order of their nodes' ids.
+  struct Place {
+    std::size_t block = 0;
+    std::size_t offset = 0;
+    bool found = false;
+  };
+
+  [[nodiscard]] Place locate(std::string_view id) const;
+  void put(const Node& node);
+  void erase(std::string_view id);
+  void set_ring(const RingConfig& ring);
+  void enter_ring(Seat seat);
+  void leave_ring(Seat seat);
+  void build_ring();
+  [[nodiscard]] std::vector<std::uint64_t> positions(const Node& node) const;
+  [[nodiscard]] RingTable::Before by_id() const;
+
+  TopologyVersion version_;
+  RingConfig ring_;
+  std::size_t size_ = 0;
+  ChunkedVector<std::shared_ptr<const Node>> seats_;  ///< Null where a seat is free.
+  std::vector<Seat> free_;
+  std::vector<std::shared_ptr<const Block>> order_;  ///< None of them empty.
+  RingTable table_;
+};
+
+}  // namespace muster::client

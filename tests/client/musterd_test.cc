@@ -1,0 +1,240 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "base/mutex.h"
+#include "client/node_agent.h"
+#include "client/topology_watch.h"
+#include "platform/system_clock.h"
+#include "tests/server/musterd.h"
+#include "tests/support/child_process.h"
+#include "tests/support/etcd_cluster.h"
+
+namespace muster::client {
+namespace {
+
+using ::muster::testing::EtcdCluster;
+using ::muster::testing::eventually;
+using ::muster::testing::Musterd;
+
+NodeSpec spec(const std::string& id) {
+  NodeSpec s;
+  s.id = NodeId(id);
+  s.address = "10.0.0.1";
+  s.port = 7000;
+  s.type = NodeType::kObject;
+  return s;
+}
+
+/// Without what no event tells of.
+std::vector<Node> comparable(std::vector<Node> nodes) {
+  for (Node& node : nodes) node.last_heartbeat_at = {};
+  std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
+  return nodes;
+}
+
+std::vector<Node> nodes_of(const TopologyView& view) {
+  std::vector<Node> nodes;
+  view.for_each([&](const Node& node) { nodes.push_back(node); });
+  return nodes;
+}
+
+/// Keeps every version that a watch went through, and whether it ever jumped without saying so.
+class History {
+ public:
+  WatchCallback callback() {
+    return [this](const WatchEvent& event, TopologyVersion version) {
+      const MutexLock lock(mutex_);
+      if (event.kind == WatchEventKind::kSnapshot) {
+        ++snapshots_;
+        if (version < last_) ++faults_;
+      } else if (event.kind == WatchEventKind::kDisconnected) {
+        ++breaks_;
+        return;
+      } else if (version != TopologyVersion(last_.value() + 1)) {
+        ++faults_;
+      }
+      last_ = version;
+      views_[version] = event.view;
+    };
+  }
+  std::shared_ptr<const TopologyView> at(TopologyVersion version) {
+    const MutexLock lock(mutex_);
+    const auto found = views_.find(version);
+    return found == views_.end() ? nullptr : found->second;
+  }
+  TopologyVersion last() {
+    const MutexLock lock(mutex_);
+    return last_;
+  }
+  int faults() {
+    const MutexLock lock(mutex_);
+    return faults_;
+  }
+  int snapshots() {
+    const MutexLock lock(mutex_);
+    return snapshots_;
+  }
+  int breaks() {
+    const MutexLock lock(mutex_);
+    return breaks_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::map<TopologyVersion, std::shared_ptr<const TopologyView>> views_ GUARDED_BY(mutex_);
+  TopologyVersion last_ GUARDED_BY(mutex_);
+  int faults_ GUARDED_BY(mutex_) = 0;
+  int snapshots_ GUARDED_BY(mutex_) = 0;
+  int breaks_ GUARDED_BY(mutex_) = 0;
+};
+
+/// Three servers on one real etcd.
+class ClientClusterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (Musterd* server : servers()) server->start();
+    RetryConfig patient;
+    patient.attempts_max = 40;
+    patient.delay_max = 500ms;
+    client_ = std::move(
+        *SmartCoordinatorClient::create({s1_.address(), s2_.address(), s3_.address()}, patient));
+  }
+  std::vector<Musterd*> servers() { return {&s1_, &s2_, &s3_}; }
+
+  EtcdCluster etcd_;
+  TempDir dir_;
+  Musterd s1_{"s1", etcd_.url("muster"), dir_.path()};
+  Musterd s2_{"s2", etcd_.url("muster"), dir_.path()};
+  Musterd s3_{"s3", etcd_.url("muster"), dir_.path()};
+  std::unique_ptr<SmartCoordinatorClient> client_;
+};
+
+// T14, T15, T16, T18: the copy equals the servers' topology at each version it is asked about,
+// while servers are restarted and killed.
+TEST_F(ClientClusterTest, TheWatchedCopyEqualsTheTopologyWhateverServersComeAndGo) {
+  const std::uint64_t seed = system_random().next();
+  RecordProperty("seed", std::to_string(seed));
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  History history;
+  const auto watch = watch_topology_with_recovery(*client_, {}, history.callback());
+  ASSERT_TRUE(watch);
+  std::map<std::string, Generation> in;
+  int compared = 0;
+  const CallOptions patient{.timeout = 30s};
+  for (int step = 0; step < 240; ++step) {
+    const std::string id = "n" + std::to_string(random.below(30));
+    const auto known = in.find(id);
+    if (known == in.end()) {
+      NodeSpec node = spec(id);
+      node.generation = Generation(random.uuid());
+      const auto registered = client_->register_node(node, patient);
+      ASSERT_TRUE(registered) << registered.error().message;
+      in[id] = node.generation;
+    } else if (random.chance(0.3)) {
+      const auto gone = client_->deregister_node(NodeId(id), known->second, patient);
+      ASSERT_TRUE(gone) << gone.error().message;
+      in.erase(known);
+    } else {
+      const NodeState state = random.chance(0.2) ? NodeState::kDraining : NodeState::kActive;
+      const auto noted = client_->heartbeat({NodeId(id), known->second, state, {}}, patient);
+      ASSERT_TRUE(noted) << noted.error().message;
+    }
+    if (step % 40 == 20) {
+      Musterd& victim = *servers()[random.below(3)];
+      if (random.chance(0.5)) {
+        victim.kill();
+      } else {
+        EXPECT_EQ(victim.terminate(), 0) << victim.log();
+      }
+      victim.start();
+    }
+    if (step % 10 != 9) continue;
+    const auto truth = client_->get_topology(true, patient);
+    ASSERT_TRUE(truth) << truth.error().message;
+    ASSERT_TRUE(eventually([&] { return history.last() >= truth->version; }));
+    // A snapshot may have jumped over the version; mostly it has not.
+    if (const auto view = history.at(truth->version)) {
+      EXPECT_EQ(comparable(nodes_of(*view)), comparable(truth->nodes));
+      ++compared;
+    }
+  }
+  EXPECT_EQ(history.faults(), 0);
+  EXPECT_GE(compared, 12);
+  EXPECT_GE(history.breaks(), 1) << "no stream ever broke: the test has shown nothing";
+  EXPECT_LE(history.snapshots(), 1 + history.breaks());
+}
+
+// P17: agents survive a rolling restart: nobody is lost, nobody registers anew.
+TEST_F(ClientClusterTest, AnAgentsNodesSurviveARollingRestart) {
+  std::atomic<int> troubles = 0;
+  std::atomic<int> registered = 0;
+  AgentConfig config;
+  config.heartbeat_interval = 200ms;
+  config.answer_timeout = 2s;
+  const auto agent = NodeAgent::start(*client_, config, [&](const AgentEvent& event) {
+    if (event.kind == AgentEventKind::kRegistered) ++registered;
+    if (event.kind == AgentEventKind::kLost || event.kind == AgentEventKind::kReplaced ||
+        event.kind == AgentEventKind::kRefused) {
+      ++troubles;
+    }
+  });
+  ASSERT_TRUE(agent);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE((*agent)->add(spec("n" + std::to_string(i))));
+  const auto all_active = [&] {
+    int active = 0;
+    (*agent)->topology()->for_each([&](const Node& node) {
+      if (node.state == NodeState::kActive) ++active;
+    });
+    return active == 20;
+  };
+  ASSERT_TRUE(eventually(all_active));
+  TopologyReader reader = (*agent)->topology_reader();
+  EXPECT_EQ(reader.get().owners("key").size(), 3U);
+  for (int round = 0; round < 2; ++round) {
+    for (Musterd* server : servers()) {
+      EXPECT_EQ(server->terminate(), 0) << server->log();
+      server->start();
+      ASSERT_TRUE(eventually([&] {
+        const auto silence = (*agent)->silence();
+        return silence && *silence < 300ms;
+      }));
+    }
+  }
+  EXPECT_TRUE(all_active());
+  EXPECT_EQ(troubles, 0);
+  EXPECT_EQ(registered, 20);
+  EXPECT_TRUE((*agent)->stop());
+  const auto after = client_->get_topology(true);
+  ASSERT_TRUE(after);
+  EXPECT_TRUE(after->nodes.empty());
+}
+
+TEST(ClientDevServerTest, AnAgentReportsItsDrainAndLeaves) {
+  const TempDir dir;
+  Musterd server("dev", "file://" + (dir.path() / "store").string(), dir.path());
+  server.start();
+  const auto client = CoordinatorClient::connect(server.address());
+  ASSERT_TRUE(client);
+  AgentConfig config;
+  config.heartbeat_interval = 200ms;
+  const auto agent = NodeAgent::start(**client, config, {});
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE((*agent)->add(spec("a")));
+  const auto state_is = [&](NodeState state) {
+    const auto view = (*agent)->topology();
+    const Node* node = view->find("a");
+    return node != nullptr && node->state == state;
+  };
+  EXPECT_TRUE(eventually([&] { return state_is(NodeState::kActive); }));
+  EXPECT_EQ((*agent)->topology()->owners("key").size(), 1U);
+  ASSERT_TRUE((*agent)->drain(NodeId("a")));
+  EXPECT_TRUE(eventually([&] { return state_is(NodeState::kDraining); }));
+  EXPECT_TRUE((*agent)->topology()->owners("key").empty());
+  EXPECT_TRUE((*agent)->stop());
+  EXPECT_TRUE(eventually([&] { return (*agent)->topology()->size() == 0; }));
+}
+
+}  // namespace
+}  // namespace muster::client

@@ -25,6 +25,18 @@ struct TaskContext {
 /// failure that its restart policy judges.
 using SupervisedTask = std::function<Status(const TaskContext&)>;
 
+/// Leader-only work on the supervisor's own loop: timers and callbacks, no thread of its own. It
+/// asks the guard before each effect, so that nothing of it takes effect after the deadline,
+/// however late the loop runs; hence it needs no watchdog.
+struct LoopTask {
+  /// Begins. `failed`, called at most once and never from within start, ends it by itself; stop
+  /// is not called then.
+  std::function<void(std::shared_ptr<const LeaseGuard> guard, std::function<void(Error)> failed)>
+      start;
+  /// Ends it at once: nothing of it runs after this returns.
+  std::function<void()> stop;
+};
+
 /// One run of one task. `ready` and `ended` are posted to the loop. Destroying it asks the task to
 /// stop and waits for it, however long that takes; the watchdog limits it. Loop thread only.
 class TaskRun {

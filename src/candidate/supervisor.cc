@@ -38,7 +38,11 @@ Supervisor::Supervisor(EventLoop& loop, SupervisorOptions options, std::vector<C
   }
 }
 
-Supervisor::~Supervisor() = default;
+Supervisor::~Supervisor() {
+  for (auto& [i, each] : running_) {
+    if (each.loop_task != nullptr) each.loop_task->stop();
+  }
+}
 
 void Supervisor::start(std::shared_ptr<const LeaseGuard> guard, Callbacks callbacks) {
   MUSTER_CHECK(!running());
@@ -106,6 +110,7 @@ void Supervisor::start_child(std::size_t i) {
   const ChildSpec& spec = specs_[i];
   MUSTER_CHECK(!running_.contains(i));
   if (const auto* command = std::get_if<Command>(&spec.work)) return start_command(i, *command);
+  if (const auto* task = std::get_if<LoopTask>(&spec.work)) return start_loop_task(i, *task);
   start_task(i, std::get<SupervisedTask>(spec.work));
 }
 
@@ -168,12 +173,28 @@ void Supervisor::start_task(std::size_t i, const SupervisedTask& task) {
   perform(tree_->child_started(i, loop_.now()));
 }
 
+void Supervisor::start_loop_task(std::size_t i, const LoopTask& task) {
+  log_info("child started", fields(i));
+  running_[i].loop_task = &task;
+  task.start(guard_, lifetime_.wrap([this, i, guard = guard_](const Error& error) {
+    if (guard == guard_ && running_.contains(i)) child_ended(i, std::nullopt, false, error.message);
+  }));
+  perform(tree_->child_started(i, loop_.now()));
+}
+
 void Supervisor::signal_child(std::size_t i, bool force) {
   const auto it = running_.find(i);
   if (it == running_.end()) return;
   log_info(force ? "child killed" : "child asked to end", fields(i));
   // A thread can only be asked; the watchdog has the last word.
   if (it->second.task) return it->second.task->request_stop();
+  if (it->second.loop_task != nullptr) {
+    std::exchange(it->second.loop_task, nullptr)->stop();
+    return loop_.post(
+        lifetime_.wrap([this, i] { child_ended(i, std::nullopt, true, "the task was stopped"); }));
+  }
+  // It has been asked before, and its end is on the way.
+  if (!it->second.command) return;
   return force ? it->second.command->kill() : it->second.command->terminate();
 }
 

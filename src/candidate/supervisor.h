@@ -19,10 +19,10 @@
 
 namespace muster {
 
-/// One child of a tree: a program, or a task in this process.
+/// One child of a tree: a program, or a task in this process, on a thread or on our loop.
 struct ChildSpec {
   std::string name;
-  std::variant<Command, SupervisedTask> work;
+  std::variant<Command, SupervisedTask, LoopTask> work;
   ChildRules rules{};
 };
 
@@ -92,6 +92,7 @@ class Supervisor {
   struct Running {
     std::unique_ptr<GuardedCommand> command;
     std::unique_ptr<TaskRun> task;
+    const LoopTask* loop_task = nullptr;
     std::string stuck_pid;
   };
 
@@ -100,6 +101,7 @@ class Supervisor {
   void start_child(std::size_t i);
   void start_command(std::size_t i, const Command& command);
   void start_task(std::size_t i, const SupervisedTask& task);
+  void start_loop_task(std::size_t i, const LoopTask& task);
   void signal_child(std::size_t i, bool force);
   void on_ending(const SupervisionAction& action);
   void on_ended();

@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "cli/settings_file.h"
+#include "platform/settings_file.h"
 
 namespace muster::cli {
 namespace {

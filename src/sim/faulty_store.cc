@@ -1,5 +1,6 @@
 #include "sim/faulty_store.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::sim {
@@ -18,7 +19,10 @@ StoreFaults StoreFaults::scaled(double badness) {
 }
 
 Capabilities FaultyStore::capabilities() const {
-  return {.conditional_remove = shared_->conditional_remove};
+  return {.watch = shared_->watch,
+          .guarded_put = shared_->guarded_put,
+          .conditional_remove = shared_->conditional_remove,
+          .multi_key_order = true};
 }
 
 Duration FaultyStore::travel() {
@@ -88,11 +92,17 @@ void FaultyStore::put(Key key, std::string body, Precondition when, Deadline by,
       std::move(done));
 }
 
-void FaultyStore::guarded_put(Key, std::string, Precondition, Guard, Deadline,
-                              Callback<Revision> done) {
-  process_.post(lifetime_.wrap([done = std::move(done)] {
-    done({Errc::kUnsupported, "the simulated store has no transactions over two keys"});
-  }));
+void FaultyStore::guarded_put(Key key, std::string body, Precondition when, Guard guard,
+                              Deadline by, Callback<Revision> done) {
+  call<Revision>(
+      true, by,
+      [shared = shared_, key, body, when, guard]() -> Result<Revision> {
+        if (!shared->guarded_put) {
+          return {Errc::kUnsupported, "the simulated store has no transactions over two keys"};
+        }
+        return shared->objects->put(key, body, when, guard, MonoTime());
+      },
+      std::move(done));
 }
 
 void FaultyStore::remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) {
@@ -114,6 +124,64 @@ void FaultyStore::list(std::string prefix, std::string from, Deadline by, Callba
         return objects->list(prefix, from, MonoTime());
       },
       std::move(done));
+}
+
+/// Pushes travel one after another, so that none overtakes another. While the process cannot be
+/// reached they are lost, and a reset takes their place once it can.
+class FaultyStore::Subscription final : public Watch {
+ public:
+  Subscription(FaultyStore& store, std::string prefix,
+               std::function<void(const WatchEvent&)> on_event)
+      : store_(store), objects_(store.shared_->objects), on_event_(std::move(on_event)) {
+    id_ = objects_->subscribe([this, prefix](const MemoryObjects::Change& change) {
+      if (change.key.starts_with(prefix)) push(change);
+    });
+  }
+  ~Subscription() override { objects_->unsubscribe(id_); }
+
+  void push(const MemoryObjects::Change& change) {
+    using Kind = WatchEvent::Kind;
+    WatchEvent event{change.removed ? Kind::kRemoved : Kind::kPut, change.key, {}, {}};
+    if (!change.removed) event.object = *objects_->get(change.key, {}, MonoTime());
+    event.cursor = std::to_string(change.revision);
+    if (store_.cut_off_ || store_.shared_->faults.down) {
+      lost_ = true;
+      return;
+    }
+    if (std::exchange(lost_, false)) send({Kind::kReset, {}, {}, event.cursor});
+    send(std::move(event));
+  }
+
+ private:
+  void send(WatchEvent event) {
+    last_ = std::max(last_, store_.world_.now() + store_.travel());
+    store_.world_.at(last_, [this, token = lifetime_.token(), event = std::move(event)] {
+      if (token.expired()) return;
+      store_.process_.post([this, token, event] {
+        if (!token.expired()) on_event_(event);
+      });
+    });
+  }
+
+  FaultyStore& store_;
+  std::shared_ptr<MemoryObjects> objects_;
+  std::function<void(const WatchEvent&)> on_event_;
+  std::uint64_t id_ = 0;
+  TrueTime last_{0};
+  bool lost_ = false;
+  Lifetime lifetime_;
+};
+
+// A cursor is not resumed exactly: whoever gives one is told to look for itself.
+std::unique_ptr<Watch> FaultyStore::watch(std::string prefix, std::string cursor,
+                                          std::function<void(const WatchEvent&)> on_event) {
+  if (!shared_->watch) return nullptr;
+  if (!cursor.empty()) {
+    process_.post(lifetime_.wrap([on_event, cursor] {
+      on_event({WatchEvent::Kind::kReset, {}, {}, cursor});
+    }));
+  }
+  return std::make_unique<Subscription>(*this, std::move(prefix), std::move(on_event));
 }
 
 }  // namespace muster::sim

@@ -35,6 +35,8 @@ struct SharedStore {
   std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
   StoreFaults faults;
   bool conditional_remove = true;  ///< False: as on S3.
+  bool guarded_put = false;        ///< True: as on etcd.
+  bool watch = false;              ///< True: as on etcd; each push travels like a reply.
 };
 
 /// One process's way to the shared store. Requests and replies travel in true time; a request may
@@ -53,6 +55,9 @@ class FaultyStore final : public ObjectStore {
                    Callback<Revision> done) override;
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override;
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override;
+  /// In order and without loss, but late, and with a reset after the process was cut off.
+  std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
+                               std::function<void(const WatchEvent&)> on_event) override;
 
   /// How many calls this process has made.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
@@ -63,6 +68,7 @@ class FaultyStore final : public ObjectStore {
   template <typename T>
   void call(bool writes, Deadline by, std::function<Result<T>()> effect, Callback<T> done);
   [[nodiscard]] Duration travel();
+  class Subscription;
 
   World& world_;
   Process& process_;

@@ -154,9 +154,15 @@ struct Validate {
       return {Errc::kInvalid, "address must have 1 to 1024 bytes"};
     }
     if (c.version.size() > 64) return {Errc::kInvalid, "version must have at most 64 bytes"};
-    return membership::validate_node_id(c.id);
+    return server_id(c.id);
   }
-  Status operator()(const ForgetServer& c) const { return membership::validate_node_id(c.id); }
+  Status operator()(const ForgetServer& c) const { return server_id(c.id); }
+
+  /// As long as a host's name, which it is unless somebody chose another.
+  static Status server_id(const std::string& id) {
+    if (!id.empty() && id.size() <= 253) return Done{};
+    return {Errc::kInvalid, "id of a server must have 1 to 253 bytes"};
+  }
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -98,11 +99,15 @@ class VersionedKv {
 
   /// Whether every change after `revision` is remembered.
   [[nodiscard]] bool remembers(KvRevision revision) const { return revision >= forgotten_; }
-  /// Calls `f(event)` for every remembered change after `revision`, in order.
+  /// Calls `f(event)` for every remembered change after `revision`, in order, until it returns
+  /// false.
   template <typename F>
   void replay(KvRevision revision, F&& f) const {
-    for (const KvEvent& event : history_) {
-      if (event.entry.revision > revision) f(event);
+    auto it = std::partition_point(history_.begin(), history_.end(), [&](const KvEvent& event) {
+      return event.entry.revision <= revision;
+    });
+    for (; it != history_.end(); ++it) {
+      if (!f(*it)) return;
     }
   }
 

@@ -1,4 +1,4 @@
-#include "cli/settings_file.h"
+#include "platform/settings_file.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace muster::cli {
+namespace muster {
 namespace {
 
 Error wrong(int line, const std::string& what) {
@@ -92,4 +92,4 @@ Result<std::vector<Setting>> read_settings(const std::string& yaml) {
   }
 }
 
-}  // namespace muster::cli
+}  // namespace muster

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace muster::cli {
+namespace muster {
 
 /// One option as a file sets it.
 struct Setting {
@@ -22,4 +22,4 @@ struct Setting {
 /// kInvalid says what and where.
 [[nodiscard]] Result<std::vector<Setting>> read_settings(const std::string& yaml);
 
-}  // namespace muster::cli
+}  // namespace muster

@@ -1,9 +1,9 @@
-#include "cli/settings_file.h"
+#include "platform/settings_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace muster::cli {
+namespace muster {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(SettingsFileTest, RefusesWhatIsNoSingleValue) {
 }
 
 }  // namespace
-}  // namespace muster::cli
+}  // namespace muster

@@ -1,0 +1,148 @@
+#include "core/cluster/cluster_state.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "core/cluster/snapshot.h"
+#include "core/membership/testing.h"
+#include "core/membership/wire.h"
+
+namespace muster::cluster {
+namespace {
+
+using membership::testing::at;
+using membership::testing::registration;
+
+class ClusterStateTest : public testing::Test {
+ protected:
+  Result<Answer> apply(const Command& command) {
+    auto applied = state_.apply(encode(command), {++index_, 0, at(0)});
+    EXPECT_TRUE(applied);
+    last_events_ = applied->events.size();
+    return applied->answer;
+  }
+
+  void must(const Command& command) { ASSERT_TRUE(apply(command)) << name(command); }
+
+  ClusterState state_;
+  std::uint64_t index_ = 0;
+  std::size_t last_events_ = 0;
+};
+
+std::string all_parts(ClusterState& state) {
+  std::string bytes;
+  SnapshotParts parts(state, 1);
+  while (auto part = parts.next()) bytes += *part;
+  return bytes;
+}
+
+TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
+  const Command commands[] = {
+      ChangeTopology{registration("n1")},
+      StorePut{"k", std::string("\0v", 2), Absent{}, {}, {}},
+      StorePut{"k", "", AtRevision{7}, StoreGuard{"g", AtRevision{8}}, {}},
+      StorePut{"k", "v", AnyVersion{}, StoreGuard{"g", Absent{}}, {}},
+      StoreRemove{"k", AtRevision{9}, {}},
+      AnnounceServer{"s1", "h:1", "0.1", {}},
+      ForgetServer{"s1", {}},
+  };
+  for (const Command& command : commands) {
+    auto back = decode(encode(command));
+    ASSERT_TRUE(back) << name(command);
+    EXPECT_EQ(*back, command) << name(command);
+  }
+}
+
+TEST_F(ClusterStateTest, AnUnknownCommandStopsAndChangesNothing) {
+  membership::WireWriter out;
+  out.number(1, 1);
+  out.message(99, "of the future");
+  EXPECT_TRUE(state_.apply(out.bytes(), {1, 0, at(0)}).is(Errc::kUnsupported));
+  EXPECT_TRUE(state_.apply("\xff", {1, 0, at(0)}).is(Errc::kCorrupt));
+}
+
+TEST_F(ClusterStateTest, AGuardedPutHappensOnlyWhileTheOtherKeyIsAsStated) {
+  const KvRevision guard = apply(StorePut{"guard", "x", Absent{}, {}, {}})->revision;
+  EXPECT_TRUE(apply(StorePut{"a", "1", Absent{}, StoreGuard{"guard", AtRevision{guard}}, {}}));
+  EXPECT_TRUE(apply(StorePut{"guard", "y", AnyVersion{}, {}, {}}));
+  EXPECT_TRUE(apply(StorePut{"a", "2", AnyVersion{}, StoreGuard{"guard", AtRevision{guard}}, {}})
+                  .is(Errc::kConflict));
+  EXPECT_EQ(*state_.kv().find("a")->value, "1");
+}
+
+TEST_F(ClusterStateTest, RemovalIsConditionalToo) {
+  const KvRevision first = apply(StorePut{"a", "1", Absent{}, {}, {}})->revision;
+  must(StorePut{"a", "2", AnyVersion{}, {}, {}});
+  EXPECT_TRUE(apply(StoreRemove{"a", AtRevision{first}, {}}).is(Errc::kConflict));
+  EXPECT_TRUE(apply(StoreRemove{"a", AnyVersion{}, {}}));
+  EXPECT_TRUE(apply(StoreRemove{"a", AnyVersion{}, {}}).is(Errc::kNotFound));
+}
+
+TEST_F(ClusterStateTest, OnlyTheTopologyHasVersions) {
+  EXPECT_EQ(apply(ChangeTopology{registration("n1")})->version, TopologyVersion(1));
+  EXPECT_EQ(last_events_, 1U);
+  EXPECT_EQ(apply(StorePut{"a", "1", Absent{}, {}, {}})->version, TopologyVersion(1));
+  EXPECT_EQ(last_events_, 0U);
+}
+
+TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
+  for (int i = 0; i < 50; ++i) {
+    must(ChangeTopology{registration("n" + std::to_string(i))});
+    must(StorePut{"k" + std::to_string(i), "old", Absent{}, {}, {}});
+  }
+  must(AnnounceServer{"s1", "127.0.0.1:9000", "0.1.0", {}});
+  const std::string before = all_parts(state_);
+
+  SnapshotParts parts(state_, 100);
+  SnapshotAssembler assembler;
+  std::size_t count = 0;
+  while (auto part = parts.next()) {
+    ASSERT_TRUE(assembler.add(*part));
+    // Everything goes on meanwhile.
+    must(ChangeTopology{membership::testing::beat(state_.topology(), "n49")});
+    must(StorePut{"k49", "new", AnyVersion{}, {}, {}});
+    if (count < 40) {
+      must(ChangeTopology{membership::DeregisterNode{NodeId("n" + std::to_string(count)), {}, {}}});
+    }
+    ++count;
+  }
+  EXPECT_GT(count, 20U);
+  auto restored = assembler.finish();
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(all_parts(*restored), before);
+  EXPECT_EQ(restored->server("s1")->address, "127.0.0.1:9000");
+  EXPECT_FALSE(restored->kv().remembers(0)) << "a snapshot has no history";
+}
+
+TEST_F(ClusterStateTest, DamagedAndForeignPartsAreRefused) {
+  must(ChangeTopology{registration("n1")});
+  const std::string whole = all_parts(state_);
+  SnapshotAssembler nothing;
+  EXPECT_TRUE(nothing.finish().is(Errc::kCorrupt));
+  SnapshotAssembler cut;
+  EXPECT_TRUE(cut.add(whole.substr(0, whole.size() - 1)).is(Errc::kCorrupt));
+  SnapshotAssembler twice;
+  ASSERT_TRUE(twice.add(whole));
+  EXPECT_TRUE(twice.add(whole).is(Errc::kCorrupt));
+  membership::WireWriter foreign;
+  foreign.message(77, "of the future");
+  SnapshotAssembler newer;
+  ASSERT_TRUE(newer.add(whole));
+  EXPECT_TRUE(newer.add(foreign.bytes()).is(Errc::kUnsupported));
+}
+
+TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
+  EXPECT_NE(validate(StorePut{"a//b", "", AnyVersion{}, {}, {}}).error().message.find("key"),
+            std::string::npos);
+  EXPECT_TRUE(validate(StorePut{"a", std::string(kValueBytesMax + 1, 'x'), AnyVersion{}, {}, {}})
+                  .is(Errc::kInvalid));
+  EXPECT_TRUE(
+      validate(StorePut{"a", "", AnyVersion{}, StoreGuard{"", Absent{}}, {}}).is(Errc::kInvalid));
+  EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", {}}).is(Errc::kInvalid));
+  EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
+}
+
+}  // namespace
+}  // namespace muster::cluster

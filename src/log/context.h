@@ -1,0 +1,34 @@
+#pragma once
+
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "log/keys.h"
+#include "log/replicated_log.h"
+#include "store/store.h"
+
+namespace muster::rlog {
+
+/// What every part of one replica works with.
+struct Context {
+  Options options;
+  Loop& loop;
+  ObjectStore& store;
+  Random random;
+  Keys keys;
+
+  [[nodiscard]] Deadline by() const { return loop.now() + options.request_timeout; }
+};
+
+/// Whether trying again can help. What the store holds is wrong otherwise, and stays so.
+[[nodiscard]] inline bool is_passing(Errc code) {
+  return code != Errc::kCorrupt && code != Errc::kConflict && code != Errc::kUnsupported;
+}
+
+/// The same error, with the object named.
+[[nodiscard]] inline Error named(const std::string& key, const Error& error) {
+  return {error.code, key + ": " + error.message, error.retry_after};
+}
+
+}  // namespace muster::rlog

@@ -1,0 +1,198 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "log/replicated_log.h"
+#include "sim/world.h"
+#include "store/memory/memory_store.h"
+
+// What the tests of the log share: a state machine that remembers its commands, and replicas of it
+// on one memory store, all on one simulated thread.
+namespace muster::rlog {
+
+/// The commands in the order applied, one string after another. A command "unknown" is one that
+/// this version does not know.
+class CommandList final : public StateMachine {
+ public:
+  std::vector<std::string> commands;
+  std::size_t part_bytes = 16;
+
+  Status apply(const AcceptedEntry& entry) override {
+    for (const std::string_view command : entry.commands) {
+      if (command == "unknown") return {Errc::kUnsupported, "an unknown command"};
+      commands.emplace_back(command);
+    }
+    times.push_back(entry.time);
+    return Done{};
+  }
+  std::unique_ptr<SnapshotReader> snapshot() override {
+    std::string image;
+    for (const std::string& command : commands) image += command + "\n";
+    return std::make_unique<Reader>(std::move(image), part_bytes);
+  }
+  std::unique_ptr<SnapshotLoader> load() override { return std::make_unique<Loader>(*this); }
+
+  std::vector<LogTime> times;
+
+ private:
+  class Reader final : public SnapshotReader {
+   public:
+    Reader(std::string image, std::size_t part_bytes)
+        : image_(std::move(image)), part_bytes_(part_bytes) {}
+    std::optional<std::string> next_part() override {
+      if (at_ >= image_.size()) return {};
+      std::string part = image_.substr(at_, part_bytes_);
+      at_ += part.size();
+      return part;
+    }
+
+   private:
+    std::string image_;
+    std::size_t part_bytes_;
+    std::size_t at_ = 0;
+  };
+  class Loader final : public SnapshotLoader {
+   public:
+    explicit Loader(CommandList& list) : list_(list) {}
+    Status part(std::string_view bytes) override {
+      image_ += bytes;
+      return Done{};
+    }
+    Status finish() override {
+      list_.commands.clear();
+      std::size_t from = 0;
+      for (std::size_t end; (end = image_.find('\n', from)) != std::string::npos; from = end + 1) {
+        list_.commands.push_back(image_.substr(from, end - from));
+      }
+      return Done{};
+    }
+
+   private:
+    CommandList& list_;
+    std::string image_;
+  };
+};
+
+/// Another store's face with some of its abilities taken away.
+class PlainStore final : public ObjectStore {
+ public:
+  explicit PlainStore(std::unique_ptr<ObjectStore> inner) : inner_(std::move(inner)) {}
+  [[nodiscard]] Capabilities capabilities() const override { return {}; }
+  [[nodiscard]] std::string describe() const override { return inner_->describe(); }
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    inner_->get(std::move(key), std::move(unless), by, std::move(done));
+  }
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override {
+    inner_->put(std::move(key), std::move(body), std::move(when), by, std::move(done));
+  }
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override {
+    inner_->guarded_put(std::move(key), std::move(body), std::move(when), std::move(guard), by,
+                        std::move(done));
+  }
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
+    inner_->remove(std::move(key), std::move(when), by, std::move(done));
+  }
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    inner_->list(std::move(prefix), std::move(from), by, std::move(done));
+  }
+
+ private:
+  std::unique_ptr<ObjectStore> inner_;
+};
+
+class LogWorld {
+ public:
+  explicit LogWorld(bool plain = false) : plain_(plain) {}
+
+  struct Replica {
+    explicit Replica(LogWorld& world, Options options = {})
+        : loop(world.world, 1.0, 0s), store(world.store(loop)) {
+      options.create = options.log_id.empty();
+      log = std::make_unique<ReplicatedLog>(
+          std::move(options),
+          Surroundings{loop, *store, Random(world.next_seed_++), machine,
+                       [this](const Event& event) { events.push_back(event); }});
+    }
+
+    sim::Process loop;
+    std::unique_ptr<ObjectStore> store;
+    CommandList machine;
+    std::vector<Event> events;
+    std::unique_ptr<ReplicatedLog> log;
+
+    template <typename E>
+    [[nodiscard]] std::optional<E> last() const {
+      for (auto it = events.rbegin(); it != events.rend(); ++it) {
+        if (const E* event = std::get_if<E>(&*it)) return *event;
+      }
+      return {};
+    }
+  };
+
+  [[nodiscard]] std::unique_ptr<ObjectStore> store(Loop& loop) {
+    auto memory = std::make_unique<MemoryStore>(loop, objects);
+    if (!plain_) return memory;
+    return std::make_unique<PlainStore>(std::move(memory));
+  }
+  std::unique_ptr<Replica> replica(Options options = {}) {
+    return std::make_unique<Replica>(*this, std::move(options));
+  }
+  /// One that is open; `options` as given.
+  std::unique_ptr<Replica> opened(Options options = {}) {
+    auto made = replica(std::move(options));
+    EXPECT_TRUE(open(*made).ok());
+    return made;
+  }
+  std::unique_ptr<Replica> leader(std::uint64_t epoch, Options options = {}) {
+    auto made = opened(std::move(options));
+    EXPECT_TRUE(lead(*made, epoch).ok());
+    return made;
+  }
+
+  /// Runs until `done` was called, a simulated minute at most.
+  template <typename T>
+  Result<T> await(const std::function<void(Callback<T>)>& call) {
+    auto answer = std::make_shared<std::optional<Result<T>>>();
+    call([answer](Result<T> result) { answer->emplace(std::move(result)); });
+    const auto end = world.now() + 60s;
+    if (!answer->has_value()) world.run(end, [&] { return !answer->has_value(); });
+    if (!answer->has_value()) return {Errc::kCancelled, "no answer"};
+    return std::move(**answer);
+  }
+  Status open(Replica& replica) {
+    return await<Done>([&](Callback<Done> done) { replica.log->open(std::move(done)); });
+  }
+  Status lead(Replica& replica, std::uint64_t epoch, const std::string& incarnation = "") {
+    const std::string name = incarnation.empty() ? "run-" + std::to_string(epoch) : incarnation;
+    return await<Done>([&](Callback<Done> done) {
+      replica.log->lead(Epoch(epoch), Incarnation(name), std::move(done));
+    });
+  }
+  Result<Ack> append(Replica& replica, const std::string& command) {
+    return await<Ack>([&](Callback<Ack> done) { replica.log->append(command, std::move(done)); });
+  }
+  Result<Index> barrier(Replica& replica) {
+    return await<Index>([&](Callback<Index> done) { replica.log->read_barrier(std::move(done)); });
+  }
+  Result<Index> compact(Replica& replica) {
+    return await<Index>([&](Callback<Index> done) { replica.log->compact(std::move(done)); });
+  }
+  void run(Duration time) { world.run(world.now() + time); }
+
+  sim::World world{1};
+  std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
+
+ private:
+  bool plain_;
+  std::uint64_t next_seed_ = 1;
+};
+
+}  // namespace muster::rlog

@@ -1,0 +1,170 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/log/append.h"
+#include "core/log/entry.h"
+#include "log/compactor.h"
+#include "log/context.h"
+#include "log/manifest_cell.h"
+#include "log/replicated_log.h"
+#include "log/snapshot_fetch.h"
+
+namespace muster::rlog {
+
+/// The replica behind ReplicatedLog. At any time at most one thing is under way about numbers: a
+/// round of reading, an append, or the loading of a snapshot. proceed() chooses the next;
+/// compaction runs beside it, since it touches no number above the floor.
+///
+/// In four files: replica.cc (choosing, applying, ending), replica_open.cc, replica_read.cc,
+/// replica_lead.cc.
+class ReplicatedLog::Impl {
+ public:
+  Impl(Options options, Surroundings surroundings);
+
+  void open(Callback<Done> done);
+  void lead(Epoch epoch, Incarnation incarnation, Callback<Done> done);
+  void append(std::string command, Callback<Ack> done);
+  void seal(Seal seal, Callback<Index> done);
+  void retire(Callback<Done> done);
+  void read_barrier(Callback<Index> done);
+  void compact(Callback<Index> done);
+
+  [[nodiscard]] bool leads() const { return term_ && term_->confirmed && !term_->retiring; }
+  [[nodiscard]] const Position& position() const { return position_; }
+  [[nodiscard]] Index head_seen() const { return std::max(head_seen_, position_.index); }
+  [[nodiscard]] MonoTime last_contact() const { return last_contact_; }
+  [[nodiscard]] const std::string& log_id() const { return manifest_.value().log_id; }
+
+ private:
+  struct Term {
+    Epoch epoch;
+    Incarnation incarnation;
+    bool caught_up = false;  ///< A round since lead() has seen the head.
+    bool confirmed = false;  ///< The barrier is in.
+    bool retiring = false;
+    Callback<Done> on_lead;
+    std::vector<Callback<Done>> on_retired;
+  };
+  struct Waiting {
+    std::string command;
+    Callback<Ack> done;
+  };
+  struct Sealing {
+    Seal seal;
+    Callback<Index> done;
+  };
+  struct Round {
+    Index first;
+    std::vector<std::optional<Result<Object>>> answers;  ///< For first, first + 1, …
+    std::optional<Result<Object>> anchor;                ///< For the last applied entry.
+    bool wants_anchor = false;
+    std::size_t missing = 0;
+    MonoTime began;
+    std::uint64_t readers_before = 0;
+  };
+  struct Reader {
+    std::uint64_t number;
+    MonoTime by;
+    Callback<Index> done;
+  };
+
+  // replica.cc
+  void schedule();
+  void proceed();
+  void idle();
+  enum class Origin { kOwn, kOther };
+  [[nodiscard]] bool apply(std::string_view body, Origin origin, Verdict* verdict = nullptr);
+  void depose(const std::string& reason);
+  void stop(Error reason);
+  void tell(Event event);
+
+  // replica_open.cc
+  void read_manifest();
+  void make_manifest();
+  void put_manifest();
+  void begin_at_manifest();
+  void load_snapshot();
+  void start_loading(const SnapshotRef& ref);
+  void loaded(const SnapshotRef& ref);
+  void start_watch();
+  void opened();
+  void retry(void (Impl::*step)());
+
+  // replica_read.cc
+  void start_round();
+  void ask(Index index, std::optional<Result<Object>>& answer);
+  void round_answered();
+  void finish_round();
+  void at_head();
+  void on_watch(const WatchEvent& event);
+  void drain_pushed();
+  void answer_readers(std::uint64_t before);
+  void expire_readers();
+  void look_later(Duration wait);
+  void back_off();
+
+  // replica_lead.cc
+  void start_append();
+  void take_batch(std::vector<std::string>& commands);
+  void perform(Append::Step step);
+  void put();
+  void settled_own();
+  void settled_other(const std::string& body);
+  void settled_unknown(bool compacted);
+  void answer_in_flight(const Error& error);
+  void refuse_waiting(const std::string& why);
+  void end_term_if_retiring();
+  void compact_if_due();
+
+  Context context_;
+  StateMachine& machine_;
+  std::function<void(const Event&)> listener_;
+  ManifestCell manifest_;
+  Compactor compactor_;
+
+  enum class Mode { kClosed, kOpening, kOpen, kStopped };
+  Mode mode_ = Mode::kClosed;
+  Callback<Done> on_open_;
+  bool busy_ = false;       ///< Something about numbers is under way.
+  bool scheduled_ = false;  ///< proceed() is posted.
+  Position position_;
+  Index head_seen_;
+  MonoTime last_contact_{};
+
+  Round round_;
+  std::size_t width_ = 1;        ///< How many numbers the next round asks for.
+  MonoTime round_not_before_{};  ///< After a failure: a store in trouble is not asked at once.
+  bool look_ = false;            ///< There may be something new to read.
+  bool anchor_due_ = false;      ///< The next round must find the last applied entry, too.
+  MonoTime anchored_{};          ///< When a round last did.
+  std::map<Index, std::string> pushed_;  ///< Came by watch while busy; bounded.
+  std::uint64_t next_reader_ = 0;
+  std::deque<Reader> readers_;
+  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<SnapshotLoader> loader_;
+  std::unique_ptr<SnapshotFetch> fetch_;
+
+  std::optional<Term> term_;
+  std::deque<Waiting> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  std::optional<Sealing> sealing_;
+  std::optional<Append> append_;
+  MonoTime append_began_{};
+  std::uint64_t readers_before_append_ = 0;
+  std::vector<Callback<Ack>> in_flight_;
+  std::uint64_t bytes_since_snapshot_ = 0;
+  MonoTime compact_not_before_{};
+
+  Timer look_timer_;
+  Timer step_timer_;
+  Timer reader_timer_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::rlog

@@ -1,0 +1,151 @@
+// Opening: the manifest, the snapshot, the watch.
+#include <utility>
+
+#include "log/replica.h"
+
+namespace muster::rlog {
+
+void ReplicatedLog::Impl::open(Callback<Done> done) {
+  MUSTER_CHECK(mode_ == Mode::kClosed);
+  mode_ = Mode::kOpening;
+  busy_ = true;
+  on_open_ = std::move(done);
+  read_manifest();
+}
+
+void ReplicatedLog::Impl::retry(void (Impl::*step)()) {
+  step_timer_.arm(context_.options.retry_wait, [this, step] { (this->*step)(); });
+}
+
+void ReplicatedLog::Impl::read_manifest() {
+  manifest_.refresh(lifetime_.wrap([this](Status read) {
+    if (read) return begin_at_manifest();
+    const Options& options = context_.options;
+    if (read.is(Errc::kNotFound)) {
+      if (options.create && options.log_id.empty()) return make_manifest();
+      return stop(named(context_.keys.manifest(), read.error()));
+    }
+    if (!is_passing(read.code())) return stop(read.error());
+    retry(&Impl::read_manifest);
+  }));
+}
+
+// Only where nothing is: the remains of a log without its manifest need an operator (L1).
+void ReplicatedLog::Impl::make_manifest() {
+  const auto look = [this](std::string prefix, std::function<void()> then) {
+    context_.store.list(
+        std::move(prefix), {}, context_.by(),
+        lifetime_.wrap([this, then = std::move(then)](Result<ListPage> page) {
+          if (!page) return retry(&Impl::read_manifest);
+          for (const ListedObject& object : page->objects) {
+            // Another replica may have made it since.
+            if (object.key == context_.keys.manifest()) return retry(&Impl::read_manifest);
+            return stop({Errc::kConflict, context_.keys.manifest() + " is gone, but " + object.key +
+                                              " is there: restore the manifest"});
+          }
+          then();
+        }));
+  };
+  look(context_.keys.snapshots(),
+       [this, look] { look(context_.keys.log(), [this] { put_manifest(); }); });
+}
+
+void ReplicatedLog::Impl::put_manifest() {
+  Manifest manifest;
+  manifest.log_id = context_.random.uuid();
+  manifest.origin = manifest.log_id;
+  manifest.nonce = Nonce(context_.random.uuid());
+  manifest.guarded = context_.store.capabilities().guarded_put;
+  // Whoever made it, and whatever is answered: what is read next is the log.
+  manifest_.create(std::move(manifest), lifetime_.wrap([this](const Status& made) {
+    if (made || made.is(Errc::kConflict)) return read_manifest();
+    retry(&Impl::read_manifest);
+  }));
+}
+
+void ReplicatedLog::Impl::begin_at_manifest() {
+  const Manifest& manifest = manifest_.value();
+  const std::string& wanted = context_.options.log_id;
+  if (!wanted.empty() && manifest.log_id != wanted) {
+    return stop({Errc::kConflict, "this is log " + manifest.log_id + ", not " + wanted});
+  }
+  if (!manifest.pending.empty()) {
+    return stop({Errc::kConflict, context_.keys.manifest() + ": the move or restore " +
+                                      manifest.pending + " into this store is not finished"});
+  }
+  if (manifest.latest) return load_snapshot();
+  position_ = beginning(manifest.origin);
+  start_watch();
+}
+
+// Also when a number that is wanted has been compacted. Begins at the manifest each time (L6).
+void ReplicatedLog::Impl::load_snapshot() {
+  manifest_.refresh(lifetime_.wrap([this](Status read) {
+    if (mode_ == Mode::kStopped) return;
+    if (!read && !is_passing(read.code())) return stop(read.error());
+    if (!read) return retry(&Impl::load_snapshot);
+    const Manifest& manifest = manifest_.value();
+    MUSTER_CHECK(manifest.latest.has_value());
+    const bool older = mode_ == Mode::kOpening && context_.options.use_previous_snapshot;
+    if (!older) return start_loading(*manifest.latest);
+    if (manifest.previous) return start_loading(*manifest.previous);
+    // Before the first snapshot's predecessor there was nothing, and no number is deleted yet.
+    position_ = beginning(manifest.origin);
+    start_watch();
+  }));
+}
+
+void ReplicatedLog::Impl::start_loading(const SnapshotRef& ref) {
+  loader_ = machine_.load();
+  fetch_ = std::make_unique<SnapshotFetch>(
+      context_, ref, [this](std::size_t, std::string_view bytes) { return loader_->part(bytes); });
+  fetch_->start([this, ref](Result<SnapshotHead> head) {
+    if (head) return loaded(ref);
+    loader_.reset();
+    // An absent part means a newer snapshot, unless the manifest still names this one.
+    if (head.is(Errc::kNotFound) || is_passing(head.code())) return retry(&Impl::load_snapshot);
+    stop(head.error());
+  });
+}
+
+void ReplicatedLog::Impl::loaded(const SnapshotRef& ref) {
+  const Status finished = loader_->finish();
+  loader_.reset();
+  if (!finished) {
+    return stop(
+        named("the snapshot at " + std::to_string(ref.position.index.value()), finished.error()));
+  }
+  position_ = ref.position;
+  lift_own_seal(position_, manifest_.value());
+  bytes_since_snapshot_ = 0;
+  if (mode_ == Mode::kOpening && !watch_) return start_watch();
+  tell(Reloaded{position_.index});
+  if (position_.seal) tell(Sealed{*position_.seal});
+  if (term_ && !may_write(position_, term_->epoch, term_->incarnation)) {
+    depose("a snapshot holds another leader's entries");
+  }
+  look_ = true;
+  idle();
+}
+
+// The cursor of a list, so that nothing between the first round and the watch is missed.
+void ReplicatedLog::Impl::start_watch() {
+  look_ = true;
+  if (!context_.store.capabilities().watch) return idle();
+  context_.store.list(context_.keys.manifest(), {}, context_.by(),
+                      lifetime_.wrap([this](Result<ListPage> page) {
+                        if (!page) return retry(&Impl::start_watch);
+                        watch_ = context_.store.watch(
+                            context_.keys.log(), page->cursor,
+                            lifetime_.wrap([this](const WatchEvent& event) { on_watch(event); }));
+                        idle();
+                      }));
+}
+
+void ReplicatedLog::Impl::opened() {
+  mode_ = Mode::kOpen;
+  if (position_.seal) tell(Sealed{*position_.seal});
+  if (const auto done = std::exchange(on_open_, nullptr)) done(Done{});
+}
+
+}  // namespace muster::rlog

@@ -1,0 +1,158 @@
+#include "log/replicated_log.h"
+
+#include <gmock/gmock.h>
+
+#include "log/keys.h"
+#include "log/log_test_world.h"
+
+namespace muster::rlog {
+namespace {
+
+using ::testing::ElementsAre;
+
+/// Every test runs on a store with transactions and watches, and on one that has neither.
+class ReplicatedLogTest : public ::testing::TestWithParam<bool> {
+ protected:
+  LogWorld world_{GetParam()};
+  Keys keys_;
+};
+
+TEST_P(ReplicatedLogTest, AcknowledgesWhatEveryReplicaThenApplies) {
+  const auto leader = world_.leader(1);
+  const auto follower = world_.opened();
+  const auto ack = world_.append(*leader, "a");
+  ASSERT_TRUE(ack.ok());
+  EXPECT_EQ(ack->index, Index(2));  // Entry 1 is the barrier.
+  ASSERT_TRUE(world_.append(*leader, "b").ok());
+  EXPECT_THAT(leader->machine.commands, ElementsAre("a", "b"));
+  world_.run(2s);
+  EXPECT_THAT(follower->machine.commands, ElementsAre("a", "b"));
+  EXPECT_EQ(follower->log->position(), leader->log->position());
+}
+
+TEST_P(ReplicatedLogTest, PutsEverythingThatWaitsIntoOneEntry) {
+  const auto leader = world_.leader(1);
+  std::vector<Ack> acks;
+  for (int i = 0; i < 100; ++i) {
+    leader->log->append("c" + std::to_string(i), [&](Result<Ack> ack) { acks.push_back(*ack); });
+  }
+  world_.run(1s);
+  ASSERT_EQ(acks.size(), 100U);
+  EXPECT_EQ(acks.front().index, acks.back().index);
+  EXPECT_EQ(acks[42].position, 42U);
+  EXPECT_EQ(leader->machine.commands[42], "c42");
+}
+
+TEST_P(ReplicatedLogTest, KeepsAnEntryWithinItsLimit) {
+  Options options;
+  options.entry_bytes_max = 8 * 1024;
+  const auto leader = world_.leader(1, options);
+  std::vector<Ack> acks;
+  for (int i = 0; i < 10; ++i) {
+    leader->log->append(std::string(1000, 'x'), [&](Result<Ack> ack) { acks.push_back(*ack); });
+  }
+  world_.run(1s);
+  ASSERT_EQ(acks.size(), 10U);
+  EXPECT_GT(acks.back().index, acks.front().index);
+  for (const auto& [key, entry] : world_.objects->entries()) {
+    EXPECT_LE(entry.body.size(), options.entry_bytes_max) << key;
+  }
+  EXPECT_TRUE(world_.append(*leader, std::string(8 * 1024, 'x')).is(Errc::kInvalid));
+}
+
+TEST_P(ReplicatedLogTest, RefusesWhatNobodyLeads) {
+  const auto follower = world_.opened();
+  EXPECT_TRUE(world_.append(*follower, "a").is(Errc::kUnavailable));
+}
+
+TEST_P(ReplicatedLogTest, RefusesMoreThanMayWait) {
+  Options options;
+  options.waiting_bytes_max = 10;
+  const auto leader = world_.leader(1, options);
+  leader->log->append("12345678", [](const Result<Ack>& ack) { EXPECT_TRUE(ack.ok()); });
+  EXPECT_TRUE(world_.append(*leader, "90x").is(Errc::kThrottled));
+}
+
+TEST_P(ReplicatedLogTest, DeposesALeaderWhoseNumberIsTaken) {
+  const auto old = world_.leader(1);
+  const auto young = world_.opened();
+  ASSERT_TRUE(world_.lead(*young, 2).ok());
+  // Sent before the old leader could have heard of the new one.
+  const auto ack = world_.append(*old, "late");
+  EXPECT_TRUE(ack.is(Errc::kConflict) || ack.is(Errc::kUnavailable));
+  world_.run(2s);
+  EXPECT_FALSE(old->log->leads());
+  ASSERT_TRUE(old->last<Deposed>().has_value());
+  EXPECT_EQ(old->last<Deposed>()->by, Epoch(2));
+  ASSERT_TRUE(world_.append(*young, "new").ok());
+  world_.run(2s);
+  EXPECT_THAT(old->machine.commands, ElementsAre("new"));
+}
+
+TEST_P(ReplicatedLogTest, RefusesAnEpochThatTheLogHasPassed) {
+  const auto young = world_.leader(5);
+  const auto old = world_.opened();
+  EXPECT_TRUE(world_.lead(*old, 4).is(Errc::kConflict));
+  EXPECT_TRUE(world_.lead(*old, 5, "another run").is(Errc::kConflict));
+}
+
+TEST_P(ReplicatedLogTest, RetiresAfterWhatIsInFlight) {
+  const auto leader = world_.leader(1);
+  bool acknowledged = false;
+  leader->log->append("a", [&](const Result<Ack>& ack) { acknowledged = ack.ok(); });
+  leader->loop.post([&] {
+    leader->log->retire([&](const Status&) { EXPECT_TRUE(acknowledged); });
+    leader->log->append("b",
+                        [](const Result<Ack>& ack) { EXPECT_TRUE(ack.is(Errc::kUnavailable)); });
+  });
+  world_.run(1s);
+  EXPECT_TRUE(acknowledged);
+  EXPECT_FALSE(leader->log->leads());
+  ASSERT_TRUE(world_.lead(*leader, 2).ok());
+}
+
+// P25: a follower answers a linearizable read only with everything acknowledged before it.
+TEST_P(ReplicatedLogTest, ReadsLinearizablyOnAFollower) {
+  const auto leader = world_.leader(1);
+  const auto follower = world_.opened();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(world_.append(*leader, std::to_string(i)).ok());
+  const auto index = world_.barrier(*follower);
+  ASSERT_TRUE(index.ok());
+  EXPECT_EQ(*index, leader->log->applied());
+  EXPECT_EQ(follower->machine.commands.size(), 20U);
+}
+
+TEST_P(ReplicatedLogTest, OneCheckServesAllWhoWait) {
+  const auto leader = world_.leader(1);
+  int answered = 0;
+  for (int i = 0; i < 1000; ++i) {
+    leader->log->read_barrier([&](const Result<Index>& index) { answered += index.ok() ? 1 : 0; });
+  }
+  world_.run(100ms);
+  EXPECT_EQ(answered, 1000);
+}
+
+TEST_P(ReplicatedLogTest, LogTimeNeverFalls) {
+  const auto first = world_.leader(1);
+  ASSERT_TRUE(world_.append(*first, "a").ok());
+  const auto second = world_.opened();
+  second->loop.jump_wall_clock(-1h);
+  ASSERT_TRUE(world_.lead(*second, 2).ok());
+  ASSERT_TRUE(world_.append(*second, "b").ok());
+  EXPECT_TRUE(std::is_sorted(second->machine.times.begin(), second->machine.times.end()));
+}
+
+TEST_P(ReplicatedLogTest, StopsAtACommandItDoesNotKnow) {
+  const auto leader = world_.leader(1);
+  const auto follower = world_.opened();
+  (void)world_.append(*leader, "unknown");
+  world_.run(2s);
+  ASSERT_TRUE(follower->last<Stopped>().has_value());
+  EXPECT_EQ(follower->last<Stopped>()->reason.code, Errc::kUnsupported);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, ReplicatedLogTest, ::testing::Values(false, true),
+                         [](const auto& plain) { return plain.param ? "plain" : "guarded"; });
+
+}  // namespace
+}  // namespace muster::rlog

@@ -1,0 +1,173 @@
+#include "server/config.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "core/election/records.h"
+#include "platform/host.h"
+#include "store/url.h"
+
+namespace muster {
+namespace {
+
+Error wrong(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
+bool on_s3(const ServerConfig& config) {
+  return config.engine.starts_with("s3:");
+}
+
+Status check_engine(const ServerConfig& config) {
+  if (config.engine.empty()) {
+    return wrong("there is nowhere to keep state; give --data-dir, --engine, or --dev to try it");
+  }
+  if (config.managed()) {
+    if (config.data_dir.empty()) return wrong("a managed engine needs a --data-dir of its own");
+    return Done{};
+  }
+  if (!config.peers.empty() || !config.join.empty() || config.peer_listen) {
+    return wrong("--peers, --join and --peer-listen are for --engine managed; with " +
+                 config.engine.substr(0, config.engine.find(':')) +
+                 ":// every server is simply given the same --engine");
+  }
+  const auto url = Url::parse(config.engine);
+  if (!url) return wrong("--engine: " + url.error().message);
+  if (url->scheme != "file" && url->scheme != "etcd" && url->scheme != "s3") {
+    return wrong(
+        "--engine is file:///dir, etcd://host:port/prefix, s3://bucket/prefix or managed, "
+        "not " +
+        url->scheme + ":");
+  }
+  return Done{};
+}
+
+Status check_peers(const ServerConfig& config) {
+  if (!config.managed()) return Done{};
+  std::set<std::string> ids, addresses;
+  for (const ServerConfig::Peer& peer : config.peers) {
+    if (Status status = validate_name("peer", peer.id); !status) return status;
+    if (peer.address.port == 0 || peer.address.is_wildcard()) {
+      return wrong("--peers: the others cannot reach " + peer.id + " at " +
+                   peer.address.to_string());
+    }
+    if (!ids.insert(peer.id).second) return wrong("--peers names " + peer.id + " twice");
+    if (!addresses.insert(peer.address.to_string()).second) {
+      return wrong("--peers gives " + peer.address.to_string() + " to two servers");
+    }
+  }
+  if (!config.join.empty()) {
+    if (ids.contains(config.id) || config.peer_listen) return Done{};
+    return wrong("a server that joins says where the others reach its engine: --peers " +
+                 config.id + "=HOST:9001");
+  }
+  if (!ids.contains(config.id)) {
+    return wrong("--peers must name this server too: its --id is " + config.id);
+  }
+  const std::size_t count = config.peers.size();
+  if (count == 1 || count == 3 || count == 5) return Done{};
+  return wrong("--peers names " + std::to_string(count) +
+               " servers; a cluster begins with 1, 3 or 5, as an even number stands no more "
+               "failures than one less");
+}
+
+Status check_tls(const ServerConfig& config) {
+  const TlsFiles& tls = config.tls;
+  const bool any = !tls.cert.empty() || !tls.key.empty() || !tls.ca.empty();
+  if (config.insecure && any) {
+    return wrong("--insecure contradicts --cert, --key and --cacert; keep one of the two");
+  }
+  if (!config.insecure && (tls.cert.empty() || tls.key.empty() || tls.ca.empty())) {
+    return wrong(
+        "mutual TLS needs --cert, --key and --cacert; plaintext is --insecure, on "
+        "loopback only");
+  }
+  return Done{};
+}
+
+Status check_listeners(const ServerConfig& config) {
+  if (config.listen.is_wildcard() && !config.advertise) {
+    return wrong("--listen " + config.listen.to_string() +
+                 " is no address for clients to dial; say with --advertise HOST:PORT which is");
+  }
+  if (config.advertise && (config.advertise->is_wildcard() || config.advertise->port == 0)) {
+    return wrong("--advertise " + config.advertise->to_string() + " cannot be dialled");
+  }
+  if (config.managed() && config.own_peer().is_wildcard()) {
+    return wrong("--peer-listen " + config.own_peer().to_string() +
+                 " is no address for peers to dial; name this server in --peers");
+  }
+  if (!config.insecure) return Done{};
+  std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};
+  if (config.managed()) open.emplace_back("--peers", config.own_peer());
+  if (config.peer_listen) open.emplace_back("--peer-listen", *config.peer_listen);
+  for (const auto& [name, address] : open) {
+    if (address.is_loopback()) continue;
+    return wrong(name + " " + address.to_string() +
+                 " is open to other machines, which --insecure does not allow; give --cert, --key "
+                 "and --cacert, or a loopback address");
+  }
+  return Done{};
+}
+
+Status check_timings(const ServerConfig& config) {
+  if (Status status = config.membership.validate(); !status) return status;
+  const CandidateOptions candidate = config.candidate();
+  if (Status status = candidate.validate(); !status) return status;
+  const Duration reach = candidate.lease + config.membership.heartbeat_batch_interval +
+                         config.membership.heartbeat_interval;
+  if (reach < config.membership.suspect_timeout) return Done{};
+  return wrong(
+      "lease_timeout " + format_duration(candidate.lease) + " + heartbeat_batch_interval " +
+      format_duration(config.membership.heartbeat_batch_interval) + " + heartbeat_interval " +
+      format_duration(config.membership.heartbeat_interval) + " = " + format_duration(reach) +
+      " must be below suspect_timeout " + format_duration(config.membership.suspect_timeout) +
+      ", or every change of leader makes healthy nodes SUSPECT");
+}
+
+}  // namespace
+
+Address ServerConfig::own_peer() const {
+  const auto own =
+      std::find_if(peers.begin(), peers.end(), [this](const Peer& peer) { return peer.id == id; });
+  if (own != peers.end()) return own->address;
+  MUSTER_CHECK(peer_listen);
+  return *peer_listen;
+}
+
+CandidateOptions ServerConfig::candidate() const {
+  CandidateOptions options;
+  options.node = WorkerId(id);
+  options.lease = lease_timeout;
+  options.renew_interval = renew_interval;
+  options.request_timeout = request_timeout;
+  // The state is in the log: nothing is won by waiting for the one that held it.
+  options.takeover_delay = 0s;
+  return options;
+}
+
+void ServerConfig::complete() {
+  if (id.empty()) id = host_name();
+  if (!data_dir.empty()) data_dir = std::filesystem::absolute(data_dir).lexically_normal();
+  if (engine.empty() && !data_dir.empty()) engine = "file://" + data_dir + "/store";
+  if (lease_timeout == 0s) lease_timeout = on_s3(*this) ? 15s : 2s;
+  if (heartbeat_batch_interval == 0s) {
+    // Every batch is a request that S3 charges for.
+    heartbeat_batch_interval =
+        on_s3(*this) ? std::min<Duration>(membership.heartbeat_interval / 2, 10s) : Duration(1s);
+  }
+  membership.heartbeat_batch_interval = heartbeat_batch_interval;
+}
+
+Status ServerConfig::validate() const {
+  if (Status status = validate_name("id", id); !status) return status;
+  for (const auto check : {check_engine, check_peers, check_tls, check_listeners, check_timings}) {
+    if (Status status = check(*this); !status) return status;
+  }
+  return Done{};
+}
+
+}  // namespace muster

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "candidate/candidate_options.h"
+#include "core/membership/options.h"
+#include "server/config_address.h"
+#include "store/open.h"
+
+namespace muster {
+
+/// Everything that musterd can be told. Plain values: whoever makes one by hand calls complete()
+/// and validate(), as read_server_config() does.
+struct ServerConfig {
+  struct Peer {
+    std::string id;
+    Address address;  ///< Where its engine member is reached by the others.
+    bool operator==(const Peer&) const = default;
+  };
+
+  /// file:///dir, etcd://…, s3://…, or "managed": a Raft cluster of musterd's own.
+  std::string engine;
+  /// Names this server among all of them, for ever.
+  std::string id;
+  std::string data_dir;
+  Address listen{"127.0.0.1", 9000};
+  /// What clients and leader hints are told; the bound address unless given.
+  std::optional<Address> advertise;
+
+  /// A managed engine's first members, this one included.
+  std::vector<Peer> peers;
+  /// Servers (their gRPC addresses) of the cluster to be admitted to.
+  std::vector<Address> join;
+  /// Where this member's peers find it; its address in `peers` unless given.
+  std::optional<Address> peer_listen;
+  /// The etcd that a managed engine runs.
+  std::string etcd = "etcd";
+  /// A managed engine refuses writes beyond this size, until it has been compacted.
+  std::uint64_t engine_quota_mb = 2048;
+
+  TlsFiles tls;
+  /// Plaintext, and hence loopback only.
+  bool insecure = false;
+
+  /// The timeouts of failure detection, and the ring.
+  membership::Options membership;
+  /// Zero: 1 s, on S3 half a heartbeat_interval, at most 10 s. complete() hands it to `membership`.
+  Duration heartbeat_batch_interval{0};
+
+  /// Of the servers' own leadership. Zero: 2 s, on S3 15 s.
+  Duration lease_timeout{0};
+  Duration renew_interval{0};   ///< A fifth of the lease unless given.
+  Duration request_timeout{0};  ///< Likewise, at most 5 s.
+  /// A snapshot is made after this many entries of the log.
+  std::uint32_t snapshot_entries = 10'000;
+
+  [[nodiscard]] bool managed() const { return engine == "managed"; }
+  /// This server's address as an engine member; only for a managed engine that is valid.
+  [[nodiscard]] Address own_peer() const;
+  /// How this server stands for leadership.
+  [[nodiscard]] CandidateOptions candidate() const;
+
+  /// Fills in what follows from the rest: engine, id, the lease and batch interval of an S3.
+  void complete();
+  /// Refuses what cannot work, is not safe, or would be ignored. Each sentence says what to do.
+  [[nodiscard]] Status validate() const;
+};
+
+/// One option, the same on the command line (--name), in the environment (MUSTER_NAME) and in a
+/// file (name: value).
+struct ServerOption {
+  std::string name;
+  std::string type;  ///< What its value is, for --help; empty for one that takes none.
+  std::string text;
+  Status (*set)(ServerConfig& config, const std::string& value);
+};
+
+/// All of them, in the order of --help.
+[[nodiscard]] const std::vector<ServerOption>& server_options();
+/// The text of --help.
+[[nodiscard]] std::string server_help();
+
+/// What a command line asks for.
+struct ServerCommand {
+  bool help = false;
+  bool version = false;
+  ServerConfig config;  ///< Complete and valid, unless one of the above.
+};
+
+/// The configuration that `words` (without the program's name), the environment and the file named
+/// by --config make together; the nearer source wins: command line, environment, file. kInvalid
+/// with one sentence that names the source.
+[[nodiscard]] Result<ServerCommand> read_server_config(const std::vector<std::string>& words,
+                                                       const EnvironmentLookup& environment);
+
+/// Sets what the YAML text says, without complete() and validate(). kInvalid names the line.
+[[nodiscard]] Status apply_yaml(ServerConfig& config, const std::string& yaml);
+
+}  // namespace muster

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/membership/commands.h"
+#include "core/membership/topology.h"
+
+namespace muster::server {
+
+/// Gathers heartbeats into few commands: one beat for each node, however often it was heard. What
+/// a node reported last counts. Holds at most one beat for each slot. Pure; one thread.
+class HeartbeatBatcher {
+ public:
+  /// A heartbeat that Topology::check_heartbeat accepted.
+  void note(const membership::NodeEntry& node, membership::NodeState reported);
+
+  /// What was gathered, as commands of bounded size, and begins anew. A beat whose node has been
+  /// replaced since is left out.
+  [[nodiscard]] std::vector<membership::BatchHeartbeat> take(const membership::Topology& topology);
+
+  [[nodiscard]] std::size_t size() const { return beats_.size(); }
+
+ private:
+  struct Noted {
+    std::uint64_t registration = 0;
+    membership::NodeState reported = membership::NodeState::kUnknown;
+  };
+  std::map<membership::Slot, Noted> beats_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,96 @@
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "platform/event_loop.h"
+#include "platform/signals.h"
+#include "platform/system_clock.h"
+#include "server/config.h"
+#include "server/server.h"
+#include "store/open.h"
+
+namespace muster {
+namespace {
+
+constexpr int kUsage = 64;
+constexpr int kFailed = 70;
+
+std::optional<std::string> environment(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+void complain(const std::string& sentence) {
+  std::cerr << "musterd: " + sentence + "\n";
+}
+
+/// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.
+int run(const ServerConfig& config, StopSignals& signals) {
+  EventLoop loop;
+  auto store = open_store(config.engine, loop, {});
+  if (!store) {
+    complain("--engine: " + store.error().message);
+    return kUsage;
+  }
+  int code = 0;
+  auto server = std::make_unique<Server>(
+      config, Server::Surroundings{loop, **store, system_random(), [&](const Error& error) {
+                                     complain(error.message);
+                                     code = kFailed;
+                                     signals.request();
+                                   }});
+  const auto address = server->start();
+  if (!address) {
+    complain(address.error().message);
+    return kFailed;
+  }
+  std::cout << "musterd " << config.id << ": gRPC on " << *address
+            << " (plaintext, this machine only), engine " << (*store)->describe() << std::endl;
+  std::thread waiter([&] {
+    signals.wait();
+    loop.post([&] { server->stop([&] { loop.stop(); }); });
+  });
+  loop.run();
+  waiter.join();
+  server.reset();
+  return code;
+}
+
+int main(const std::vector<std::string>& words) {
+  StopSignals signals;
+  ignore_broken_pipes();
+  set_log_sink([](const LogLine& line) {
+    std::cerr << "musterd: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
+  });
+  const auto command = read_server_config(words, environment);
+  if (!command) {
+    complain(command.error().message);
+    return kUsage;
+  }
+  if (command->help || command->version) {
+    std::cout << (command->help ? server_help() : std::string("musterd " MUSTER_VERSION "\n"));
+    return 0;
+  }
+  if (!command->config.insecure) {
+    complain("this version speaks plaintext only; give --insecure, which means loopback only");
+    return kUsage;
+  }
+  if (command->config.managed()) {
+    complain("this version runs no engine of its own; give --engine file://, etcd:// or s3://");
+    return kUsage;
+  }
+  return run(command->config, signals);
+}
+
+}  // namespace
+}  // namespace muster
+
+int main(int argc, char** argv) {
+  return muster::main(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+
+#include "server/rpc/call.h"
+#include "server/rpc/completion_queue.h"
+
+// Only the files of this folder that end in .cc include this: it brings gRPC's headers.
+namespace muster::rpc {
+
+/// Shares the bytes with gRPC, without copying them.
+[[nodiscard]] grpc::ByteBuffer to_buffer(const Payload& message);
+[[nodiscard]] std::string to_string(const grpc::ByteBuffer& buffer);
+
+inline constexpr const char* kForwardedKey = "muster-forwarded";
+inline constexpr const char* kServerKey = "muster-server";
+inline constexpr const char* kLeaderKey = "leader-address";
+
+class GrpcCall;
+
+/// What the calls of one server share. It outlives them.
+struct CallHost {
+  grpc::AsyncGenericService service;
+  grpc::ServerCompletionQueue* queue = nullptr;
+  std::string server_id;
+  std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
+  std::unordered_set<GrpcCall*> calls;   ///< Accepted, and not over.
+};
+
+/// A call as gRPC has it. Lives as long as gRPC holds one of its operations, or a user it.
+class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall> {
+ public:
+  explicit GrpcCall(CallHost& host);
+
+  /// Waits for a client; another one follows by itself for each that came.
+  static void accept(CallHost& host);
+  /// Ends it from our side when the server closes.
+  void abort();
+
+  [[nodiscard]] const std::string& method() const override { return context_.method(); }
+  [[nodiscard]] Duration time_left() const override;
+  [[nodiscard]] bool forwarded() const override;
+  [[nodiscard]] bool over() const override { return over_; }
+  void read(std::function<void(std::optional<std::string>)> done) override;
+  void write(Payload message, bool more, std::function<void()> done) override;
+  void finish(RpcStatus status) override;
+  void reply(Payload message) override;
+  void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+
+ private:
+  /// One kind of operation. While one is under way it keeps the call alive.
+  struct Operation final : Completion {
+    Operation(GrpcCall& c, void (GrpcCall::*f)(bool)) : call(c), on(f) {}
+    void* begin();
+    void complete(bool ok) override;
+    GrpcCall& call;
+    void (GrpcCall::*on)(bool);
+    std::shared_ptr<GrpcCall> held;
+  };
+
+  void accepted(bool ok);
+  void has_read(bool ok);
+  void written(bool ok);
+  void finished(bool ok);
+  void done(bool ok);
+  void end();
+  grpc::Status closing(const RpcStatus& status);
+
+  CallHost& host_;
+  grpc::GenericServerContext context_;
+  grpc::GenericServerAsyncReaderWriter stream_{&context_};
+  grpc::ByteBuffer request_;
+  std::function<void(std::optional<std::string>)> on_read_;
+  std::function<void()> on_written_;
+  std::function<void()> on_over_;
+  bool finishing_ = false;
+  bool over_ = false;
+  Operation accept_{*this, &GrpcCall::accepted};
+  Operation read_{*this, &GrpcCall::has_read};
+  Operation write_{*this, &GrpcCall::written};
+  Operation finish_{*this, &GrpcCall::finished};
+  Operation done_{*this, &GrpcCall::done};
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <google/protobuf/message_lite.h>
+
+#include <string>
+#include <utility>
+
+#include "server/rpc/call.h"
+
+namespace muster::rpc {
+
+[[nodiscard]] inline Payload to_payload(const google::protobuf::MessageLite& message) {
+  return payload(message.SerializeAsString());
+}
+
+inline void reply(const CallPtr& call, const google::protobuf::MessageLite& message) {
+  call->reply(to_payload(message));
+}
+
+/// The message in `bytes`; ends the call and returns false when it is none.
+[[nodiscard]] inline bool parse(const CallPtr& call, const std::string& bytes,
+                                google::protobuf::MessageLite& message) {
+  if (message.ParseFromString(bytes)) return true;
+  call->finish({Code::kInvalidArgument, "the request is not a " + message.GetTypeName(), {}});
+  return false;
+}
+
+/// Reads the only message of a call and hands both on.
+template <typename Request, typename F>
+void read_request(const CallPtr& call, F then) {
+  call->read([call, then = std::move(then)](std::optional<std::string> bytes) {
+    Request request;
+    if (!bytes) {
+      return call->finish({Code::kInvalidArgument, "the request is missing", {}});
+    }
+    if (parse(call, *bytes, request)) then(call, std::move(request), *bytes);
+  });
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "server/rpc/call.h"
+
+namespace muster::rpc {
+
+/// Which function answers which method. Every call of every listener passes dispatch(): that is
+/// the one place to ask who is calling. Loop thread only.
+class Router {
+ public:
+  using Handler = std::function<void(CallPtr)>;
+
+  /// `method` is "/package.Service/Method".
+  void add(std::string method, Handler handler);
+  void dispatch(const CallPtr& call) const;
+
+ private:
+  std::unordered_map<std::string, Handler> handlers_;
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,155 @@
+#include "server/rpc/rpc_server.h"
+
+#include <grpc/support/time.h>
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <mutex>
+#include <utility>
+
+#include "base/check.h"
+#include "muster/v1/admin.grpc.pb.h"
+#include "muster/v1/coordinator.grpc.pb.h"
+#include "muster/v1/peer.grpc.pb.h"
+#include "muster/v1/store.grpc.pb.h"
+#include "server/rpc/completion_queue.h"
+#include "server/rpc/grpc_call.h"
+#include "server/rpc/peer_client.h"
+
+namespace muster::rpc {
+namespace {
+
+/// Calls that may arrive in one moment without waiting for the loop.
+constexpr int kAcceptsAhead = 64;
+
+/// A service whose methods all go to the generic handler. It is registered so that reflection and
+/// health know its name.
+template <typename Service>
+class Named final : public Service::Service {
+ public:
+  explicit Named(int methods) {
+    for (int i = 0; i < methods; ++i) grpc::Service::MarkMethodGeneric(i);
+  }
+};
+
+template <typename Service>
+int method_count() {
+  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
+      Service::service_full_name());
+  MUSTER_CHECK(service != nullptr);
+  return service->method_count();
+}
+
+void add_reflection() {
+  // For the whole process, whatever is built afterwards, and to be asked for only once.
+  static std::once_flag once;
+  std::call_once(once, [] { grpc::reflection::InitProtoReflectionServerBuilderPlugin(); });
+}
+
+}  // namespace
+
+class RpcServer::Impl {
+ public:
+  Impl(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
+      : loop_(loop), options_(std::move(options)) {
+    host_.server_id = options_.id;
+    host_.on_call = std::move(on_call);
+  }
+  ~Impl() { close(); }
+
+  Result<int> start() {
+    add_reflection();
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&coordinator_);
+    builder.RegisterService(&store_);
+    builder.RegisterService(&admin_);
+    builder.RegisterService(&peer_);
+    builder.RegisterAsyncGenericService(&host_.service);
+    builder.SetMaxReceiveMessageSize(static_cast<int>(kRequestBytesMax));
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
+    // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+    // Two servers must not share a port without noticing.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Clients and servers may ping this often to find a hung connection.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    queue_ = builder.AddCompletionQueue();
+    host_.queue = queue_.get();
+    server_ = builder.BuildAndStart();
+    if (!server_ || port == 0) {
+      return {Errc::kUnavailable, "cannot listen on " + options_.listen +
+                                      "; another program may be using it, choose another --listen"};
+    }
+    poller_ = std::make_unique<CompletionPoller>(*queue_, loop_);
+    peers_ = std::make_unique<PeerClient>(loop_, queue_.get(), options_.id);
+    for (int i = 0; i < kAcceptsAhead; ++i) GrpcCall::accept(host_);
+    set_serving(false);
+    return port;
+  }
+
+  void set_serving(bool serving) {
+    if (server_) server_->GetHealthCheckService()->SetServingStatus(serving);
+  }
+
+  [[nodiscard]] PeerClient& peers() { return *peers_; }
+
+  void close() {
+    if (std::exchange(closed_, true)) return;
+    host_.on_call = {};
+    if (peers_) peers_->close();
+    for (GrpcCall* call : host_.calls) call->abort();
+    if (server_) server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+    if (poller_) {
+      poller_->drain();
+    } else if (queue_) {
+      queue_->Shutdown();
+    }
+  }
+
+ private:
+  Loop& loop_;
+  RpcServerOptions options_;
+  CallHost host_;
+  Named<v1::CoordinatorService> coordinator_{method_count<v1::CoordinatorService>()};
+  Named<v1::StoreService> store_{method_count<v1::StoreService>()};
+  Named<v1::AdminService> admin_{method_count<v1::AdminService>()};
+  Named<v1::PeerService> peer_{method_count<v1::PeerService>()};
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<PeerClient> peers_;
+  std::unique_ptr<CompletionPoller> poller_;
+  bool closed_ = false;
+};
+
+RpcServer::RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
+    : impl_(std::make_unique<Impl>(loop, std::move(options), std::move(on_call))) {}
+
+RpcServer::~RpcServer() = default;
+
+Result<int> RpcServer::start() {
+  return impl_->start();
+}
+
+void RpcServer::set_serving(bool serving) {
+  impl_->set_serving(serving);
+}
+
+void RpcServer::call_peer(const std::string& address, const std::string& method,
+                          std::string request, Duration timeout,
+                          std::function<void(RpcStatus, std::string)> done) {
+  impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+}
+
+void RpcServer::close() {
+  impl_->close();
+}
+
+}  // namespace muster::rpc

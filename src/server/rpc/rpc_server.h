@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "server/rpc/call.h"
+
+namespace muster::rpc {
+
+/// A longer request is refused with RESOURCE_EXHAUSTED before it is read.
+inline constexpr std::size_t kRequestBytesMax = 2 * 1024 * 1024;
+
+struct RpcServerOptions {
+  std::string listen;  ///< host:port; port 0 picks one.
+  std::string id;      ///< This server's, told to servers that forward calls to us.
+};
+
+/// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the
+/// loop; answers server reflection and grpc.health.v1 by itself. One thread polls gRPC.
+///
+/// Plaintext: listens on loopback only, whatever it is told. Loop thread only.
+class RpcServer {
+ public:
+  RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
+  ~RpcServer();
+  RpcServer(const RpcServer&) = delete;
+  RpcServer& operator=(const RpcServer&) = delete;
+
+  /// Answers with the port.
+  [[nodiscard]] Result<int> start();
+  /// What grpc.health.v1 says, for the server as a whole and for each service.
+  void set_serving(bool serving);
+
+  /// One request to another server and its answer, on the thread that polls anyway. The status is
+  /// the other server's, or UNAVAILABLE when the request never left. When it left and no server
+  /// answered, it is UNKNOWN.
+  void call_peer(const std::string& address, const std::string& method, std::string request,
+                 Duration timeout, std::function<void(RpcStatus, std::string)> done);
+
+  /// Ends every call and stops listening. Nothing is called back afterwards.
+  void close();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::rpc

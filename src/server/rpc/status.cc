@@ -1,0 +1,40 @@
+#include "server/rpc/status.h"
+
+namespace muster::rpc {
+namespace {
+
+Code to_code(Errc code) {
+  switch (code) {
+    case Errc::kNotFound:
+      return Code::kNotFound;
+    case Errc::kUnchanged:
+      return Code::kOk;
+    case Errc::kConflict:
+      return Code::kFailedPrecondition;
+    case Errc::kAmbiguous:
+      return Code::kUnknown;
+    case Errc::kThrottled:
+      return Code::kResourceExhausted;
+    case Errc::kUnavailable:
+      return Code::kUnavailable;
+    case Errc::kDenied:
+      return Code::kPermissionDenied;
+    case Errc::kUnsupported:
+      return Code::kUnimplemented;
+    case Errc::kInvalid:
+      return Code::kInvalidArgument;
+    case Errc::kCorrupt:
+      return Code::kDataLoss;
+    case Errc::kCancelled:
+      return Code::kCancelled;
+  }
+  return Code::kInternal;
+}
+
+}  // namespace
+
+RpcStatus to_status(const Error& error) {
+  return {to_code(error.code), error.message, {}};
+}
+
+}  // namespace muster::rpc

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+
+namespace muster::rpc {
+
+/// gRPC's status codes, with their numbers on the wire.
+enum class Code {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kNotFound = 5,
+  kAlreadyExists = 6,
+  kPermissionDenied = 7,
+  kResourceExhausted = 8,
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kUnimplemented = 12,
+  kInternal = 13,
+  kUnavailable = 14,
+  kDataLoss = 15,
+};
+
+/// How a call ended, as its caller hears it.
+struct RpcStatus {
+  Code code = Code::kOk;
+  std::string message{};
+  /// Told in the trailing metadata `leader-address`: ask there.
+  std::string leader_address{};
+
+  [[nodiscard]] bool ok() const { return code == Code::kOk; }
+};
+
+/// The one place where our errors become gRPC's. kConflict is FAILED_PRECONDITION here; a service
+/// that means something else by it says so itself.
+[[nodiscard]] RpcStatus to_status(const Error& error);
+
+}  // namespace muster::rpc

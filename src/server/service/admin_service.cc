@@ -1,0 +1,109 @@
+#include "server/service/admin_service.h"
+
+#include <utility>
+
+#include "server/rpc/message.h"
+#include "server/service/convert.h"
+
+namespace muster::server {
+namespace {
+
+template <typename Response>
+std::function<void(const cluster::Answer&)> reply_version(const rpc::CallPtr& call) {
+  return [call](const cluster::Answer& answer) {
+    Response response;
+    response.set_topology_version(answer.version.value());
+    rpc::reply(call, response);
+  };
+}
+
+}  // namespace
+
+void AdminService::add_to(rpc::Router& router) {
+  const std::string service = "/muster.v1.AdminService/";
+  // All of it is for the leader: what an operator asks for is neither stale nor done elsewhere.
+  const auto add = [&]<typename Request>(const std::string& method, auto handle, const Request&) {
+    router.add(method, [this, handle](const rpc::CallPtr& call) {
+      rpc::read_request<Request>(call, [this, handle](const auto& c, const Request& request,
+                                                      const std::string& bytes) {
+        cluster_.at_leader(c, bytes, [this, handle, c, request] { (this->*handle)(c, request); });
+      });
+    });
+  };
+  add(service + "DrainNode", &AdminService::DrainNode, v1::DrainNodeRequest{});
+  add(service + "SetHashRing", &AdminService::SetHashRing, v1::SetHashRingRequest{});
+  add(service + "ListServers", &AdminService::ListServers, v1::ListServersRequest{});
+  add(service + "ForgetServer", &AdminService::ForgetServer, v1::ForgetServerRequest{});
+  add(service + "TransferLeadership", &AdminService::TransferLeadership,
+      v1::TransferLeadershipRequest{});
+  add("/muster.v1.PeerService/Announce", &AdminService::Announce, v1::AnnounceRequest{});
+}
+
+void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request) {
+  cluster_.propose(
+      call,
+      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}}},
+      reply_version<v1::DrainNodeResponse>(call));
+}
+
+void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request) {
+  cluster_.propose(
+      call, cluster::ChangeTopology{membership::SetRingConfig{to_ring(request.config()), {}}},
+      reply_version<v1::SetHashRingResponse>(call));
+}
+
+void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRequest&) {
+  v1::ListServersResponse response;
+  for (const auto& [id, server] : cluster_.state().servers()) {
+    v1::ServerInfo& info = *response.add_servers();
+    info.set_id(id);
+    info.set_address(server.address);
+    info.set_leader(id == own_id_);
+    info.set_version(server.version);
+    info.set_announced_at(to_ms(server.announced_at));
+    const auto heard = heard_.find(id);
+    const MonoTime since = heard == heard_.end() ? term_began_ : heard->second;
+    const std::int64_t silent = id == own_id_ ? 0 : to_ms(cluster_.loop().now() - since);
+    info.set_silent_ms(static_cast<std::uint64_t>(silent));
+  }
+  rpc::reply(call, response);
+}
+
+void AdminService::ForgetServer(const rpc::CallPtr& call, const v1::ForgetServerRequest& request) {
+  heard_.erase(request.id());
+  cluster_.propose(call, cluster::ForgetServer{request.id(), {}}, [call](const cluster::Answer&) {
+    rpc::reply(call, v1::ForgetServerResponse{});
+  });
+}
+
+void AdminService::TransferLeadership(const rpc::CallPtr& call,
+                                      const v1::TransferLeadershipRequest& request) {
+  if (!request.to().empty() && cluster_.state().server(request.to()) == nullptr) {
+    return call->finish(
+        {rpc::Code::kNotFound, "no server " + request.to() + " has announced itself", {}});
+  }
+  v1::TransferLeadershipResponse response;
+  response.set_from(own_id_);
+  rpc::reply(call, response);
+  if (request.to() == own_id_) return;
+  step_down_(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
+}
+
+void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request) {
+  const auto answer = [this, call] {
+    v1::AnnounceResponse response;
+    response.set_raft_term(cluster_.leader().epoch.value());
+    rpc::reply(call, response);
+  };
+  const cluster::ServerEntry* known = cluster_.state().server(request.id());
+  if (known != nullptr) heard_[request.id()] = cluster_.loop().now();
+  if (known != nullptr && known->address == request.address() &&
+      known->version == request.version()) {
+    return answer();
+  }
+  cluster_.propose(call,
+                   cluster::AnnounceServer{request.id(), request.address(), request.version(), {}},
+                   [answer](const cluster::Answer&) { answer(); });
+}
+
+}  // namespace muster::server

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/strong.h"
+#include "core/cluster/commands.h"
+#include "server/leader/leader_term.h"
+#include "server/rpc/call.h"
+#include "server/rpc/rpc_server.h"
+#include "server/state/replica.h"
+
+namespace muster::server {
+
+/// Who leads, as far as this server knows.
+struct LeaderView {
+  bool self = false;
+  std::string id{};       ///< Empty: nobody, or not known.
+  std::string address{};  ///< Where its gRPC is reached; empty while it has not said so.
+  Epoch epoch{};
+};
+
+/// What every service needs of the server it belongs to: the shared state, who leads, and a way to
+/// have something done by the leader, wherever that is. Loop thread only.
+class Cluster {
+ public:
+  struct Parts {
+    Loop& loop;
+    Replica& replica;
+    LeaderTerm& term;
+    rpc::RpcServer& rpc;
+    std::function<LeaderView()> leader;
+  };
+  explicit Cluster(Parts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
+  [[nodiscard]] const Replica& replica() const { return parts_.replica; }
+  [[nodiscard]] LeaderTerm& term() { return parts_.term; }
+  [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
+  [[nodiscard]] Loop& loop() { return parts_.loop; }
+
+  /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
+  /// passed on; a call that came from another server is told who leads instead.
+  void at_leader(const rpc::CallPtr& call, const std::string& request, std::function<void()> here);
+  /// The message for the leader and its answer, for a stream that goes on; `here` as above.
+  void ask_leader(const rpc::CallPtr& call, std::string request,
+                  std::function<void(rpc::RpcStatus, std::string)> done);
+
+  /// Has a valid command applied. A refusal is told to `refused` where given, and to the caller.
+  void propose(const rpc::CallPtr& call, const cluster::Command& command,
+               std::function<void(const cluster::Answer&)> done,
+               const std::function<rpc::RpcStatus(const Error&)>& refused = {});
+
+  /// Runs `then` once this server has everything that was acknowledged before; without `fresh` at
+  /// once.
+  void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
+
+ private:
+  Parts parts_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,221 @@
+#include "server/service/coordinator_service.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "core/membership/validation.h"
+#include "server/rpc/message.h"
+#include "server/service/convert.h"
+
+namespace muster::server {
+namespace {
+
+constexpr int kBatchBeatsMax = 10'000;
+/// A server that has not heard from its engine for so long says that it is not well.
+constexpr Duration kOutOfTouch = 10s;
+
+/// Why a registration was refused. The id is taken, unless it is this very process that must not
+/// return.
+rpc::RpcStatus registration_refused(const membership::Topology& topology,
+                                    const membership::NodeSpec& spec, const Error& error) {
+  rpc::RpcStatus status = rpc::to_status(error);
+  if (error.code != Errc::kConflict) return status;
+  const membership::NodeEntry* holder = topology.find(spec.id);
+  if (holder == nullptr) return status;
+  const bool returned = std::find(holder->retired.begin(), holder->retired.end(),
+                                  spec.generation) != holder->retired.end();
+  const bool ended =
+      holder->generation == spec.generation && holder->state == membership::NodeState::kDown;
+  if (!returned && !ended) status.code = rpc::Code::kAlreadyExists;
+  return status;
+}
+
+v1::RaftState raft_state(const LeaderView& leader) {
+  if (leader.self) return v1::RAFT_STATE_LEADER;
+  return leader.id.empty() ? v1::RAFT_STATE_CANDIDATE : v1::RAFT_STATE_FOLLOWER;
+}
+
+}  // namespace
+
+void CoordinatorService::add_to(rpc::Router& router) {
+  const std::string service = "/muster.v1.CoordinatorService/";
+  router.add(service + "GetTopology", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::GetTopologyRequest>(
+        call, [this](const auto& c, const auto& request, const auto&) { GetTopology(c, request); });
+  });
+  router.add(service + "WatchTopology", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::WatchTopologyRequest>(
+        call,
+        [this](const auto& c, const auto& request, const auto&) { WatchTopology(c, request); });
+  });
+  router.add(service + "RegisterNode", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::RegisterNodeRequest>(
+        call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          cluster_.at_leader(c, bytes, [this, c, request] { RegisterNode(c, request); });
+        });
+  });
+  router.add(service + "DeregisterNode", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::DeregisterNodeRequest>(
+        call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          cluster_.at_leader(c, bytes, [this, c, request] { DeregisterNode(c, request); });
+        });
+  });
+  router.add(service + "Heartbeat", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::HeartbeatRequest>(
+        call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          cluster_.at_leader(c, bytes, [this, c, request] { Heartbeat(c, request); });
+        });
+  });
+  router.add(service + "HeartbeatStream",
+             [this](const rpc::CallPtr& call) { HeartbeatStream(call); });
+  router.add(service + "HealthCheck", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::HealthCheckRequest>(
+        call, [this](const auto& c, const auto&, const auto&) { rpc::reply(c, health()); });
+  });
+}
+
+v1::GetTopologyResponse CoordinatorService::topology() const {
+  v1::GetTopologyResponse response;
+  to_proto(cluster_.state().topology(), response);
+  response.set_leader_id(cluster_.leader().id);
+  response.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
+  return response;
+}
+
+v1::HealthCheckResponse CoordinatorService::health() const {
+  const LeaderView leader = cluster_.leader();
+  const membership::Topology& topology = cluster_.state().topology();
+  v1::HealthCheckResponse response;
+  response.set_healthy(!leader.id.empty() && cluster_.replica().age() < kOutOfTouch);
+  response.set_raft_state(raft_state(leader));
+  response.set_raft_term(leader.epoch.value());
+  response.set_committed_index(cluster_.replica().log().head_seen().value());
+  response.set_applied_index(cluster_.replica().log().applied().value());
+  response.set_leader_id(leader.id);
+  response.set_leader_address(leader.address);
+  response.set_topology_version(topology.version().value());
+  response.set_active_nodes(topology.count(membership::NodeState::kActive));
+  response.set_suspect_nodes(topology.count(membership::NodeState::kSuspect));
+  response.set_down_nodes(topology.count(membership::NodeState::kDown));
+  response.set_watch_subscribers(hub_.watchers());
+  return response;
+}
+
+void CoordinatorService::GetTopology(const rpc::CallPtr& call,
+                                     const v1::GetTopologyRequest& request) {
+  const bool fresh = request.linearizable();
+  cluster_.read(call, fresh, [this, call, fresh] {
+    v1::GetTopologyResponse response = topology();
+    if (fresh) response.set_age_ms(0);
+    rpc::reply(call, response);
+  });
+}
+
+void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
+                                       const v1::WatchTopologyRequest& request) {
+  const std::uint64_t since = request.since_version();
+  // Whoever has seen more than this server must not be taken back: it catches up first.
+  const bool ahead = since > cluster_.state().topology().version().value();
+  cluster_.read(call, ahead, [this, call, since] { hub_.watch(call, since); });
+}
+
+void CoordinatorService::RegisterNode(const rpc::CallPtr& call,
+                                      const v1::RegisterNodeRequest& request) {
+  auto spec = to_spec(request.node());
+  if (!spec) return call->finish(rpc::to_status(spec.error()));
+  cluster_.propose(
+      call, cluster::ChangeTopology{membership::RegisterNode{*spec, {}}},
+      [call](const cluster::Answer& answer) {
+        v1::RegisterNodeResponse response;
+        response.set_topology_version(answer.version.value());
+        response.set_already_registered(answer.outcome.already_registered);
+        rpc::reply(call, response);
+      },
+      [this, spec = *spec](const Error& error) {
+        return registration_refused(cluster_.state().topology(), spec, error);
+      });
+}
+
+void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
+                                        const v1::DeregisterNodeRequest& request) {
+  cluster_.propose(
+      call,
+      cluster::ChangeTopology{membership::DeregisterNode{
+          NodeId(request.node_id()), membership::Generation(request.generation_id()), {}}},
+      [call](const cluster::Answer& answer) {
+        v1::DeregisterNodeResponse response;
+        response.set_topology_version(answer.version.value());
+        rpc::reply(call, response);
+      });
+}
+
+Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
+  const auto reported = to_reported_state(beat.reported_state());
+  if (!reported) return reported.error();
+  if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
+  if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
+  return cluster_.term().heartbeat(NodeId(beat.node_id()),
+                                   membership::Generation(beat.generation_id()), *reported);
+}
+
+void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request) {
+  if (const Status s = note(request); !s) return call->finish(rpc::to_status(s.error()));
+  const LeaderView leader = cluster_.leader();
+  const std::uint64_t version = cluster_.state().topology().version().value();
+  v1::HeartbeatResponse response;
+  response.set_current_version(version);
+  response.set_refresh_required(request.known_version() < version);
+  response.set_leader_id(leader.id);
+  response.set_leader_address(leader.address);
+  response.set_raft_term(leader.epoch.value());
+  rpc::reply(call, response);
+}
+
+void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
+  call->read([this, call](std::optional<std::string> bytes) {
+    if (!bytes) return call->finish({});
+    on_batch(call, *bytes);
+  });
+}
+
+void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
+  const auto answer = [this, call](rpc::Payload response) {
+    call->write(std::move(response), false, [this, call] { HeartbeatStream(call); });
+  };
+  // T09: a follower's heartbeats reach the leader, or are refused.
+  if (!cluster_.term().active()) {
+    return cluster_.ask_leader(call, bytes, [call, answer](rpc::RpcStatus status, std::string own) {
+      if (!status.ok()) return call->finish(std::move(status));
+      answer(rpc::payload(std::move(own)));
+    });
+  }
+  v1::HeartbeatBatch batch;
+  if (!rpc::parse(call, bytes, batch)) return;
+  if (batch.heartbeats_size() > kBatchBeatsMax) {
+    return call->finish(
+        {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
+  }
+  answer(rpc::to_payload(note(batch)));
+}
+
+v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& batch) {
+  v1::HeartbeatBatchResponse response;
+  for (int i = 0; i < batch.heartbeats_size(); ++i) {
+    const Status noted = note(batch.heartbeats(i));
+    if (noted) continue;
+    const rpc::RpcStatus status = rpc::to_status(noted.error());
+    v1::HeartbeatRefusal& refusal = *response.add_refused();
+    refusal.set_position(static_cast<std::uint32_t>(i));
+    refusal.set_code(static_cast<std::int32_t>(status.code));
+    refusal.set_message(status.message);
+  }
+  const LeaderView leader = cluster_.leader();
+  response.set_current_version(cluster_.state().topology().version().value());
+  response.set_leader_id(leader.id);
+  response.set_leader_address(leader.address);
+  response.set_raft_term(leader.epoch.value());
+  return response;
+}
+
+}  // namespace muster::server

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+
+#include "muster/v1/coordinator.pb.h"
+#include "server/rpc/router.h"
+#include "server/service/cluster.h"
+#include "server/watch/store_hub.h"
+#include "server/watch/topology_hub.h"
+
+namespace muster::server {
+
+/// muster.v1.CoordinatorService. Loop thread only.
+class CoordinatorService {
+ public:
+  CoordinatorService(Cluster& cluster, TopologyHub& hub) : cluster_(cluster), hub_(hub) {}
+
+  void add_to(rpc::Router& router);
+
+  /// The whole topology as this server has it.
+  [[nodiscard]] v1::GetTopologyResponse topology() const;
+  [[nodiscard]] v1::HealthCheckResponse health() const;
+
+ private:
+  void GetTopology(const rpc::CallPtr& call, const v1::GetTopologyRequest& request);
+  void WatchTopology(const rpc::CallPtr& call, const v1::WatchTopologyRequest& request);
+  void RegisterNode(const rpc::CallPtr& call, const v1::RegisterNodeRequest& request);
+  void DeregisterNode(const rpc::CallPtr& call, const v1::DeregisterNodeRequest& request);
+  void Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request);
+  void HeartbeatStream(const rpc::CallPtr& call);
+  void on_batch(const rpc::CallPtr& call, const std::string& bytes);
+
+  [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
+  [[nodiscard]] v1::HeartbeatBatchResponse note(const v1::HeartbeatBatch& batch);
+
+  Cluster& cluster_;
+  TopologyHub& hub_;
+};
+
+}  // namespace muster::server

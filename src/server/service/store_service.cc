@@ -1,0 +1,132 @@
+#include "server/service/store_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/rpc/message.h"
+#include "server/service/convert.h"
+
+namespace muster::server {
+namespace {
+
+constexpr std::uint32_t kPageMax = 1000;
+constexpr std::size_t kPageBytesMax = 1024 * 1024;
+
+/// A lost race is no mistake of the caller.
+rpc::RpcStatus refused(const Error& error) {
+  rpc::RpcStatus status = rpc::to_status(error);
+  if (error.code == Errc::kConflict) status.code = rpc::Code::kAborted;
+  return status;
+}
+
+void not_found(const rpc::CallPtr& call, const std::string& key) {
+  call->finish({rpc::Code::kNotFound, "the key \"" + key + "\" does not exist", {}});
+}
+
+}  // namespace
+
+void StoreService::add_to(rpc::Router& router) {
+  const std::string service = "/muster.v1.StoreService/";
+  router.add(service + "Get", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::StoreGetRequest>(
+        call, [this](const auto& c, const auto& request, const auto&) { Get(c, request); });
+  });
+  router.add(service + "Put", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::StorePutRequest>(
+        call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          cluster_.at_leader(c, bytes, [this, c, request] { Put(c, request); });
+        });
+  });
+  router.add(service + "Remove", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::StoreRemoveRequest>(
+        call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          cluster_.at_leader(c, bytes, [this, c, request] { Remove(c, request); });
+        });
+  });
+  router.add(service + "List", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::StoreListRequest>(
+        call, [this](const auto& c, const auto& request, const auto&) { List(c, request); });
+  });
+  router.add(service + "Watch", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::StoreWatchRequest>(
+        call, [this](const auto& c, const auto& request, const auto&) { Watch(c, request); });
+  });
+}
+
+void StoreService::Get(const rpc::CallPtr& call, const v1::StoreGetRequest& request) {
+  if (Status s = cluster::validate_key(request.key()); !s) {
+    return call->finish(rpc::to_status(s.error()));
+  }
+  cluster_.read(call, !request.stale_ok(), [this, call, request] {
+    const cluster::KvEntry* entry = cluster_.state().kv().find(request.key());
+    if (entry == nullptr) return not_found(call, request.key());
+    v1::StoreGetResponse response;
+    response.set_unchanged(entry->revision == request.unless_revision());
+    to_proto(request.key(), *entry, cluster_.state().topology().log_time(), !response.unchanged(),
+             *response.mutable_object());
+    rpc::reply(call, response);
+  });
+}
+
+void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
+  const cluster::StorePut command = to_command(std::move(request));
+  if (cluster_.state().kv().bytes() + command.key.size() + command.value.size() >
+      cluster::kStoreBytesMax) {
+    return call->finish({rpc::Code::kResourceExhausted,
+                         "the store is full (256 MiB); remove what is not needed",
+                         {}});
+  }
+  cluster_.propose(
+      call, command,
+      [call](const cluster::Answer& answer) {
+        v1::StorePutResponse response;
+        response.set_revision(answer.revision);
+        rpc::reply(call, response);
+      },
+      refused);
+}
+
+void StoreService::Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest request) {
+  cluster_.propose(
+      call, to_command(std::move(request)),
+      [call](const cluster::Answer& answer) {
+        v1::StoreRemoveResponse response;
+        response.set_revision(answer.revision);
+        rpc::reply(call, response);
+      },
+      refused);
+}
+
+void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& request) {
+  cluster_.read(call, !request.stale_ok(), [this, call, request] {
+    const cluster::ClusterState& state = cluster_.state();
+    const std::uint32_t limit =
+        request.limit() == 0 ? kPageMax : std::min(request.limit(), kPageMax);
+    v1::StoreListResponse response;
+    response.set_revision(state.kv().revision());
+    std::size_t bytes = 0;
+    state.kv().scan(request.prefix(), request.after(),
+                    [&](const std::string& key, const cluster::KvEntry& entry) {
+                      if (static_cast<std::uint32_t>(response.objects_size()) >= limit ||
+                          bytes >= kPageBytesMax) {
+                        response.set_more(true);
+                        return false;
+                      }
+                      to_proto(key, entry, state.topology().log_time(), request.with_values(),
+                               *response.add_objects());
+                      bytes += key.size() + (request.with_values() ? entry.value->size() : 0);
+                      return true;
+                    });
+    rpc::reply(call, response);
+  });
+}
+
+void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request) {
+  // "From now on" means from everything that was acknowledged before.
+  const bool from_now = request.after_revision() == 0;
+  cluster_.read(call, from_now, [this, call, request] {
+    hub_.watch(call, request.prefix(), request.after_revision());
+  });
+}
+
+}  // namespace muster::server

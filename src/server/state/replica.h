@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "core/cluster/cluster_state.h"
+#include "log/replicated_log.h"
+#include "store/store.h"
+
+namespace muster::server {
+
+/// This server's copy of what all servers share, and the way to change it.
+///
+/// Guarantees: what propose() answered with success is applied here and will be everywhere; what
+/// it refused with anything but kAmbiguous changed nothing and never will. After barrier() the
+/// copy holds everything that was acknowledged anywhere before the call. Loop thread only.
+class Replica final : public rlog::StateMachine {
+ public:
+  struct Surroundings {
+    Loop& loop;
+    ObjectStore& store;
+    Random random;
+  };
+  struct Listener {
+    /// After each entry: what it changed in the topology. The versioned store keeps its own
+    /// history.
+    std::function<void(const std::vector<membership::Event>&)> applied;
+    /// The whole state was replaced.
+    std::function<void()> reloaded;
+    /// The term of this server is over, by the log's judgement.
+    std::function<void(const std::string& why)> deposed;
+    /// This replica does nothing more; an operator must look.
+    std::function<void(const Error&)> stopped;
+  };
+
+  Replica(const rlog::Options& options, Surroundings surroundings, Listener listener);
+  ~Replica() override;
+
+  void open(Callback<Done> done) { log_.open(std::move(done)); }
+  void lead(Epoch epoch, Incarnation incarnation, Callback<Done> done);
+  void retire(Callback<Done> done) { log_.retire(std::move(done)); }
+
+  /// Only the leader's succeeds. Errors: what the state answered (kNotFound, kConflict, …);
+  /// kUnavailable, certainly not done; kAmbiguous, perhaps.
+  void propose(const cluster::Command& command, Callback<cluster::Answer> done);
+  void barrier(Callback<Done> done);
+
+  [[nodiscard]] const cluster::ClusterState& state() const { return state_; }
+  [[nodiscard]] const rlog::ReplicatedLog& log() const { return log_; }
+  /// How old what this server serves may be.
+  [[nodiscard]] Duration age() const { return loop_.now() - log_.last_contact(); }
+
+  // rlog::StateMachine
+  Status apply(const rlog::AcceptedEntry& entry) override;
+  std::unique_ptr<rlog::SnapshotReader> snapshot() override;
+  std::unique_ptr<rlog::SnapshotLoader> load() override;
+
+ private:
+  class Loader;
+
+  void on(const rlog::Event& event);
+  void acknowledge(const Result<rlog::Ack>& ack, const Callback<cluster::Answer>& done);
+
+  Loop& loop_;
+  Listener listener_;
+  cluster::ClusterState state_;
+  /// To the commands of the entry applied last, which is the one being acknowledged.
+  std::vector<Result<cluster::Answer>> answers_;
+  rlog::Index answered_;
+  rlog::ReplicatedLog log_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "base/loop.h"
+#include "core/cluster/cluster_state.h"
+#include "server/rpc/call.h"
+
+namespace muster::server {
+
+/// Sends every change of the topology to everybody who watches.
+///
+/// A watcher is a version in one shared history: it is sent what comes after its version, one
+/// message at a time, as fast as it reads. So a message for many is made once, a slow watcher
+/// costs no memory, and a gap cannot happen: a watcher that the history has overtaken is told
+/// `lagged` and gets the whole topology. The history is bounded in changes and in bytes.
+/// Loop thread only.
+class TopologyHub {
+ public:
+  struct Options {
+    std::size_t history_events = 4096;
+    std::size_t history_bytes = 8 * 1024 * 1024;
+    Duration keepalive = 30s;
+  };
+  /// The whole topology as a full_sync update.
+  using FullSync = std::function<rpc::Payload()>;
+
+  TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSync full_sync, Options options);
+  ~TopologyHub();
+
+  /// Takes over a call that has asked for everything after `since`; 0 for everything there is.
+  void watch(const rpc::CallPtr& call, std::uint64_t since);
+
+  /// After each entry: what it changed.
+  void publish(const std::vector<membership::Event>& events);
+  /// After the whole state was replaced.
+  void reset();
+  /// Ends all watches, so that their clients go elsewhere at once.
+  void close();
+
+  [[nodiscard]] std::size_t watchers() const { return watchers_.size(); }
+
+ private:
+  struct Change {
+    std::uint64_t version;
+    rpc::Payload update;
+  };
+  struct Watcher;
+  using Shared = std::shared_ptr<Watcher>;
+
+  void pump(const Shared& watcher);
+  void send(const Shared& watcher, rpc::Payload update, std::uint64_t version, bool more);
+  void send_lagged(const Shared& watcher);
+  void send_full(const Shared& watcher);
+  void send_keepalive(const Shared& watcher);
+  void forget_old();
+  [[nodiscard]] std::uint64_t version() const { return state_.topology().version().value(); }
+  /// The version that the oldest change in the history leads on from.
+  [[nodiscard]] std::uint64_t reaches_back_to() const;
+
+  Loop& loop_;
+  const cluster::ClusterState& state_;
+  FullSync full_sync_;
+  Options options_;
+  std::deque<Change> history_;  ///< Without gaps, up to the version of the state.
+  std::size_t history_bytes_ = 0;
+  std::unordered_set<Shared> watchers_;
+  rpc::Payload full_;  ///< The last one made, good for all who ask within a moment.
+  std::uint64_t full_version_ = 0;
+  MonoTime full_made_{};
+};
+
+}  // namespace muster::server

@@ -74,6 +74,7 @@ std::filesystem::path MusterdCluster::log_file(int server) const {
 
 void MusterdCluster::start(int index) {
   const std::string id = "s" + std::to_string(index);
+  std::filesystem::create_directories(dir_.path() / id);
   std::vector<std::string> words = {
       program(),  "--dev",         "--id",       id,
       "--listen", endpoint(index), "--data-dir", (dir_.path() / id).string()};

@@ -126,10 +126,11 @@ class StoreServiceDouble::Service final : public v1::StoreService::Service {
     for (;;) {
       if (!response.reset()) {
         state_->kv().replay(after, [&](const cluster::KvEvent& event) {
-          if (!event.key.starts_with(request->prefix())) return;
+          if (!event.key.starts_with(request->prefix())) return true;
           auto* out = response.add_events();
           out->set_removed(event.removed());
           fill(event.key, event.entry, true, out->mutable_object());
+          return true;
         });
         after = std::max(after, state_->kv().revision());
       }

@@ -198,6 +198,7 @@ class StoreServiceDouble::Service final : public v1::StoreService::Service {
       changed_.wait_for(lock, std::chrono::milliseconds(20));
     }
     if (!fault->leader.empty()) context->AddTrailingMetadata("leader-address", fault->leader);
+    if (fault->spoken) context->AddTrailingMetadata("muster-server", "double");
     return {static_cast<grpc::StatusCode>(fault->code == 0 ? 1 : fault->code), fault->message};
   }
 

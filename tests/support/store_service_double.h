@@ -17,7 +17,8 @@ class StoreServiceDouble {
     bool perform = false;  ///< Whether the request takes effect before this answer.
     int code = 0;          ///< A gRPC status code; 0 for none: the call hangs until it is given up.
     std::string message;
-    std::string leader;  ///< As metadata `leader-address`.
+    std::string leader;   ///< As metadata `leader-address`.
+    bool spoken = false;  ///< Marked as musterd marks its own answers.
   };
 
   StoreServiceDouble();

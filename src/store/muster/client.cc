@@ -7,12 +7,12 @@ namespace muster::musterd {
 remote::Outcome Client::judge(const grpc::Status& status, const grpc::ClientContext& context,
                               remote::Stage stage) const {
   const auto& trailer = context.GetServerTrailingMetadata();
-  const auto leader = trailer.find("leader-address");
-  return musterd::judge(
-      {status.error_code(), status.error_message(),
-       leader == trailer.end() ? std::string()
-                               : std::string(leader->second.data(), leader->second.size())},
-      stage);
+  Failure failure{status.error_code(), status.error_message(), {}};
+  if (const auto leader = trailer.find("leader-address"); leader != trailer.end()) {
+    failure.leader.assign(leader->second.data(), leader->second.size());
+  }
+  failure.spoken = trailer.contains("muster-server");
+  return musterd::judge(failure, stage);
 }
 
 }  // namespace muster::musterd

@@ -25,7 +25,7 @@ Outcome maybe_performed(Stage stage, const std::string& message) {
 }  // namespace
 
 Outcome judge(const Failure& failure, Stage stage) {
-  const auto& [code, message, leader] = failure;
+  const auto& [code, message, leader, spoken] = failure;
   if (stage == Stage::kUnsent) {
     return {Reaction::kTryAgain,
             {Errc::kUnavailable, "musterd cannot be reached (" + message + ")"}};
@@ -41,7 +41,14 @@ Outcome judge(const Failure& failure, Stage stage) {
       return {Reaction::kTryAgain,
               {Errc::kUnavailable, "this musterd does not lead (" + message + ")"},
               leader};
+    case GRPC_STATUS_UNAVAILABLE:
+      // From musterd: nothing was changed, because nobody leads or the engine is away. From gRPC:
+      // the connection broke with the request on it.
+      if (!spoken) break;
+      return {Reaction::kTryAgain,
+              {Errc::kUnavailable, "musterd cannot serve now (" + message + ")"}};
     case GRPC_STATUS_RESOURCE_EXHAUSTED:
+      if (!spoken) break;
       return fail(Errc::kThrottled, "musterd is asked for too much at once", message);
     case GRPC_STATUS_PERMISSION_DENIED:
     case GRPC_STATUS_UNAUTHENTICATED:
@@ -57,8 +64,7 @@ Outcome judge(const Failure& failure, Stage stage) {
     default:
       break;
   }
-  // UNKNOWN is musterd's own word for this. UNAVAILABLE is both its word for "nothing was changed"
-  // and gRPC's for a connection that broke with the request on it, so it proves nothing.
+  // UNKNOWN is musterd's own word for this.
   return maybe_performed(stage, message);
 }
 

@@ -11,6 +11,7 @@ struct Failure {
   int code;             ///< The gRPC status code.
   std::string message;  ///< Its text.
   std::string leader;   ///< The trailing metadata `leader-address`, if there is any.
+  bool spoken = false;  ///< A server said so itself, by its metadata `muster-server`: no network.
 };
 
 /// Reads musterd's answer to a request that failed. A write that may have been performed is never

@@ -30,6 +30,18 @@ TEST(MusterOutcomeTest, AWriteThatMayHaveLandedIsAmbiguousAndNotSentAgain) {
   }
 }
 
+TEST(MusterOutcomeTest, UnavailableInTheWordsOfAServerMeansThatNothingWasDone) {
+  for (const auto stage : {Stage::kReadSent, Stage::kWriteSent}) {
+    const Outcome outcome = judge({GRPC_STATUS_UNAVAILABLE, "nobody leads", "", true}, stage);
+    EXPECT_EQ(outcome.reaction, Reaction::kTryAgain);
+    EXPECT_EQ(outcome.error.code, Errc::kUnavailable);
+  }
+  EXPECT_EQ(judge({GRPC_STATUS_UNKNOWN, "", "", true}, Stage::kWriteSent).error.code,
+            Errc::kAmbiguous);
+  EXPECT_EQ(judge({GRPC_STATUS_RESOURCE_EXHAUSTED, "", ""}, Stage::kWriteSent).error.code,
+            Errc::kAmbiguous);
+}
+
 TEST(MusterOutcomeTest, AReadWithoutAnAnswerIsTriedAgain) {
   for (const int code :
        {GRPC_STATUS_UNKNOWN, GRPC_STATUS_UNAVAILABLE, GRPC_STATUS_DEADLINE_EXCEEDED}) {
@@ -68,7 +80,7 @@ TEST(MusterOutcomeTest, RefusalsAreToldApart) {
   };
   for (const auto& [code, means] : answers) {
     for (const auto stage : {Stage::kReadSent, Stage::kWriteSent}) {
-      const Outcome outcome = judge({code, "some words", ""}, stage);
+      const Outcome outcome = judge({code, "some words", "", true}, stage);
       EXPECT_EQ(outcome.reaction, Reaction::kFail) << code;
       EXPECT_EQ(outcome.error.code, means) << code;
       EXPECT_NE(outcome.error.message.find("some words"), std::string::npos);

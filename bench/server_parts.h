@@ -24,7 +24,7 @@ void measure_watches(Report& report, const ServerRun& run);
 void measure_reads(Report& report, const ServerRun& run);
 /// Idle cost, and whether a snapshot of 100,000 nodes holds anybody up.
 void measure_standing(Report& report, const ServerRun& run);
-/// From the death of the leading server to the next acknowledged write.
+/// How long nobody acknowledges a write when the leading server ends.
 void measure_failover(Report& report, const ServerRun& run);
 
 }  // namespace muster::bench

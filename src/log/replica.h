@@ -87,6 +87,7 @@ class ReplicatedLog::Impl {
   // replica_open.cc
   void read_manifest();
   void make_manifest();
+  void refuse_remains(const Key& key);
   void put_manifest();
   void begin_at_manifest();
   void load_snapshot();

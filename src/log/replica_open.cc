@@ -33,21 +33,25 @@ void ReplicatedLog::Impl::read_manifest() {
 // Only where nothing is: the remains of a log without its manifest need an operator (L1).
 void ReplicatedLog::Impl::make_manifest() {
   const auto look = [this](std::string prefix, std::function<void()> then) {
-    context_.store.list(
-        std::move(prefix), {}, context_.by(),
-        lifetime_.wrap([this, then = std::move(then)](Result<ListPage> page) {
-          if (!page) return retry(&Impl::read_manifest);
-          for (const ListedObject& object : page->objects) {
-            // Another replica may have made it since.
-            if (object.key == context_.keys.manifest()) return retry(&Impl::read_manifest);
-            return stop({Errc::kConflict, context_.keys.manifest() + " is gone, but " + object.key +
-                                              " is there: restore the manifest"});
-          }
-          then();
-        }));
+    context_.store.list(std::move(prefix), {}, context_.by(),
+                        lifetime_.wrap([this, then = std::move(then)](Result<ListPage> page) {
+                          if (!page) return retry(&Impl::read_manifest);
+                          if (page->objects.empty()) return then();
+                          refuse_remains(page->objects.front().key);
+                        }));
   };
   look(context_.keys.snapshots(),
        [this, look] { look(context_.keys.log(), [this] { put_manifest(); }); });
+}
+
+// A manifest is made before anything else. So what is there is a log that another replica has made
+// since, unless the manifest, read once more, is still absent.
+void ReplicatedLog::Impl::refuse_remains(const Key& key) {
+  manifest_.refresh(lifetime_.wrap([this, key](const Status& read) {
+    if (!read.is(Errc::kNotFound)) return retry(&Impl::read_manifest);
+    stop({Errc::kConflict,
+          context_.keys.manifest() + " is gone, but " + key + " is there: restore the manifest"});
+  }));
 }
 
 void ReplicatedLog::Impl::put_manifest() {

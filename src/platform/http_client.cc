@@ -124,7 +124,7 @@ class HttpClient::Worker {
       CURL* easy = idle_.empty() ? curl_easy_init() : idle_.back();
       MUSTER_CHECK(easy != nullptr);
       if (!idle_.empty()) idle_.pop_back();
-      transfer.prepare(easy, options_.ca_file);
+      transfer.prepare(easy, options_);
       MUSTER_CHECK(curl_multi_add_handle(multi_, easy) == CURLM_OK);
     }
   }

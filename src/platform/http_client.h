@@ -56,6 +56,9 @@ class HttpClient {
  public:
   struct Options {
     std::string ca_file;  ///< PEM; empty for the system's certificates.
+    /// PEM; what this side shows to servers that ask. Both or neither.
+    std::string cert_file{};
+    std::string key_file{};
     std::size_t in_flight_max = 64;
     std::size_t waiting_max = 1024;
   };

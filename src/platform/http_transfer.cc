@@ -16,14 +16,18 @@ void set(CURL* easy, CURLoption option, T value) {
 
 }  // namespace
 
-void Transfer::prepare(CURL* easy, const std::string& ca_file) {
+void Transfer::prepare(CURL* easy, const HttpClient::Options& options) {
   easy_ = easy;
   set(easy, CURLOPT_PRIVATE, this);
   set(easy, CURLOPT_URL, request_.url.c_str());
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (!ca_file.empty()) set(easy, CURLOPT_CAINFO, ca_file.c_str());
+  if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+  if (!options.cert_file.empty()) {
+    set(easy, CURLOPT_SSLCERT, options.cert_file.c_str());
+    set(easy, CURLOPT_SSLKEY, options.key_file.c_str());
+  }
   if (request_.direct) set(easy, CURLOPT_PROXY, "");
   set(easy, CURLOPT_PATH_AS_IS, 1L);
   set(easy, CURLOPT_NOSIGNAL, 1L);

@@ -25,7 +25,7 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   /// Sets every option of a fresh or reset handle.
-  void prepare(CURL* easy, const std::string& ca_file);
+  void prepare(CURL* easy, const HttpClient::Options& options);
 
   [[nodiscard]] CURL* easy() const { return easy_; }
   [[nodiscard]] Id id() const { return id_; }

@@ -84,7 +84,9 @@ void take_environment(const EnvironmentLookup& environment, Values& values, std:
   for (const ServerOption& option : server_options()) {
     const auto value = environment(variable(option.name));
     // An empty variable counts as not set: that is how scripts switch one off.
-    if (value && !value->empty()) values.try_emplace(option.name, *value, variable(option.name));
+    if (value && !value->empty()) {
+      values.try_emplace(option.name, Value{*value, variable(option.name)});
+    }
   }
   const auto named = environment("MUSTER_CONFIG");
   if (file.empty() && named) file = *named;
@@ -100,7 +102,7 @@ Status take_yaml(const std::string& yaml, const std::string& where, Values& valu
       return wrong(where + "line " + std::to_string(setting.line) + ": unknown option " +
                    setting.name + did_you_mean(setting.name, "", {}));
     }
-    values.try_emplace(setting.name, setting.value, source);
+    values.try_emplace(setting.name, Value{setting.value, source});
   }
   return Done{};
 }

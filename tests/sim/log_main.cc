@@ -4,7 +4,7 @@
 
 int main(int argc, char** argv) {
   using namespace muster::sim;
-  return simulate("sim_log", argc, argv, {}, [](std::uint64_t seed, bool trace) {
+  return simulate("sim_log", argc, argv, {.seeds = 1200}, [](std::uint64_t seed, bool trace) {
     LogSimOptions options;
     options.trace = trace;
     return LogSim(seed, options).run();

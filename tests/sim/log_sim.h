@@ -17,7 +17,7 @@ namespace muster::sim {
 
 struct LogSimOptions {
   Duration chaos = 90s;  ///< True time during which everything goes wrong.
-  Duration calm = 90s;   ///< And then does not, so that the log must go on.
+  Duration calm = 50s;   ///< And then does not, so that the log must go on.
   bool trace = false;
 };
 

@@ -36,8 +36,7 @@ class Call {
 
   /// The next message; none when the client will send no more.
   virtual void read(std::function<void(std::optional<std::string>)> done) = 0;
-  /// With `more`, another write follows at once, and the two may share a packet.
-  virtual void write(Payload message, bool more, std::function<void()> done) = 0;
+  virtual void write(Payload message, std::function<void()> done) = 0;
   virtual void finish(RpcStatus status) = 0;
   /// Writes the last message and finishes with OK.
   virtual void reply(Payload message) = 0;

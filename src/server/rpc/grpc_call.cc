@@ -89,12 +89,10 @@ void GrpcCall::has_read(bool ok) {
   done(ok ? std::optional(to_string(request_)) : std::nullopt);
 }
 
-void GrpcCall::write(Payload message, bool more, std::function<void()> done) {
+void GrpcCall::write(Payload message, std::function<void()> done) {
   if (over_ || finishing_) return;
   on_written_ = std::move(done);
-  grpc::WriteOptions options;
-  if (more) options.set_buffer_hint();
-  stream_.Write(to_buffer(message), options, write_.begin());
+  stream_.Write(to_buffer(message), write_.begin());
 }
 
 void GrpcCall::written(bool ok) {

@@ -49,7 +49,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] bool forwarded() const override;
   [[nodiscard]] bool over() const override { return over_; }
   void read(std::function<void(std::optional<std::string>)> done) override;
-  void write(Payload message, bool more, std::function<void()> done) override;
+  void write(Payload message, std::function<void()> done) override;
   void finish(RpcStatus status) override;
   void reply(Payload message) override;
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }

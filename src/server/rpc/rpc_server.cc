@@ -3,6 +3,9 @@
 #include <grpc/support/time.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/codegen/method_handler.h>
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
@@ -10,11 +13,6 @@
 #include <mutex>
 #include <utility>
 
-#include "base/check.h"
-#include "muster/v1/admin.grpc.pb.h"
-#include "muster/v1/coordinator.grpc.pb.h"
-#include "muster/v1/peer.grpc.pb.h"
-#include "muster/v1/store.grpc.pb.h"
 #include "server/rpc/completion_queue.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/peer_client.h"
@@ -25,23 +23,19 @@ namespace {
 /// Calls that may arrive in one moment without waiting for the loop.
 constexpr int kAcceptsAhead = 64;
 
-/// A service whose methods all go to the generic handler. It is registered so that reflection and
-/// health know its name.
-template <typename Service>
-class Named final : public Service::Service {
+/// The name of a service, for reflection and health. Its methods all go to the generic handler, and
+/// gRPC lists a service by the methods registered for it: this registers one that nobody can name.
+class NamedService final : public grpc::Service {
  public:
-  explicit Named(int methods) {
-    for (int i = 0; i < methods; ++i) grpc::Service::MarkMethodGeneric(i);
+  explicit NamedService(const std::string& name) : path_("/" + name + "/-") {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        path_.c_str(), grpc::internal::RpcMethod::NORMAL_RPC,
+        new grpc::internal::UnknownMethodHandler("there is no such method")));
   }
-};
 
-template <typename Service>
-int method_count() {
-  const auto* service = google::protobuf::DescriptorPool::generated_pool()->FindServiceByName(
-      Service::service_full_name());
-  MUSTER_CHECK(service != nullptr);
-  return service->method_count();
-}
+ private:
+  std::string path_;
+};
 
 void add_reflection() {
   // For the whole process, whatever is built afterwards, and to be asked for only once.
@@ -66,10 +60,10 @@ class RpcServer::Impl {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
-    builder.RegisterService(&coordinator_);
-    builder.RegisterService(&store_);
-    builder.RegisterService(&admin_);
-    builder.RegisterService(&peer_);
+    for (const std::string& name : options_.services) {
+      services_.push_back(std::make_unique<NamedService>(name));
+      builder.RegisterService(services_.back().get());
+    }
     builder.RegisterAsyncGenericService(&host_.service);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kRequestBytesMax));
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
@@ -118,10 +112,7 @@ class RpcServer::Impl {
   Loop& loop_;
   RpcServerOptions options_;
   CallHost host_;
-  Named<v1::CoordinatorService> coordinator_{method_count<v1::CoordinatorService>()};
-  Named<v1::StoreService> store_{method_count<v1::StoreService>()};
-  Named<v1::AdminService> admin_{method_count<v1::AdminService>()};
-  Named<v1::PeerService> peer_{method_count<v1::PeerService>()};
+  std::vector<std::unique_ptr<NamedService>> services_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PeerClient> peers_;

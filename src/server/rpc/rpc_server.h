@@ -16,8 +16,9 @@ namespace muster::rpc {
 inline constexpr std::size_t kRequestBytesMax = 2 * 1024 * 1024;
 
 struct RpcServerOptions {
-  std::string listen;  ///< host:port; port 0 picks one.
-  std::string id;      ///< This server's, told to servers that forward calls to us.
+  std::string listen;                 ///< host:port; port 0 picks one.
+  std::string id;                     ///< This server's, told to servers that forward calls to us.
+  std::vector<std::string> services;  ///< Their full names, for reflection.
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the

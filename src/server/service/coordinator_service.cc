@@ -181,7 +181,7 @@ void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
 
 void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
   const auto answer = [this, call](rpc::Payload response) {
-    call->write(std::move(response), false, [this, call] { HeartbeatStream(call); });
+    call->write(std::move(response), [this, call] { HeartbeatStream(call); });
   };
   // T09: a follower's heartbeats reach the leader, or are refused.
   if (!cluster_.term().active()) {

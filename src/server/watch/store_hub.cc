@@ -81,7 +81,7 @@ void StoreHub::pump(const Shared& watcher) {
 
 void StoreHub::send(const Shared& watcher, rpc::Payload response) {
   watcher->writing = true;
-  watcher->call->write(std::move(response), false, [this, weak = std::weak_ptr(watcher)] {
+  watcher->call->write(std::move(response), [this, weak = std::weak_ptr(watcher)] {
     const Shared here = weak.lock();
     if (!here) return;
     here->writing = false;

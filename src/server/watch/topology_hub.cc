@@ -117,14 +117,13 @@ void TopologyHub::pump(const Shared& watcher) {
     return send_lagged(watcher);
   }
   const std::size_t next = watcher->version - reaches_back_to();
-  send(watcher, history_[next].update, history_[next].version, next + 1 < history_.size());
+  send(watcher, history_[next].update, history_[next].version);
 }
 
-void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t version,
-                       bool more) {
+void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t version) {
   watcher->writing = true;
   watcher->version = version;
-  watcher->call->write(std::move(update), more, [this, weak = std::weak_ptr(watcher)] {
+  watcher->call->write(std::move(update), [this, weak = std::weak_ptr(watcher)] {
     const Shared here = weak.lock();
     if (!here) return;
     here->writing = false;
@@ -144,7 +143,7 @@ void TopologyHub::send_lagged(const Shared& watcher) {
   lagged.set_missed_updates(version() > watcher->version ? version() - watcher->version : 0);
   lagged.set_message("this watcher has fallen behind; the whole topology follows");
   watcher->wants_full = true;
-  send(watcher, rpc::to_payload(update), watcher->version, true);
+  send(watcher, rpc::to_payload(update), watcher->version);
 }
 
 void TopologyHub::send_full(const Shared& watcher) {
@@ -154,7 +153,7 @@ void TopologyHub::send_full(const Shared& watcher) {
     full_version_ = version();
     full_made_ = loop_.now();
   }
-  send(watcher, full_, full_version_, false);
+  send(watcher, full_, full_version_);
 }
 
 void TopologyHub::send_keepalive(const Shared& watcher) {
@@ -163,7 +162,7 @@ void TopologyHub::send_keepalive(const Shared& watcher) {
   update.set_version(watcher->version);
   update.set_previous_version(watcher->version);
   update.mutable_keepalive()->set_server_time(to_ms(loop_.wall_now()));
-  send(watcher, rpc::to_payload(update), watcher->version, false);
+  send(watcher, rpc::to_payload(update), watcher->version);
 }
 
 }  // namespace muster::server

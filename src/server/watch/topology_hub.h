@@ -55,7 +55,7 @@ class TopologyHub {
   using Shared = std::shared_ptr<Watcher>;
 
   void pump(const Shared& watcher);
-  void send(const Shared& watcher, rpc::Payload update, std::uint64_t version, bool more);
+  void send(const Shared& watcher, rpc::Payload update, std::uint64_t version);
   void send_lagged(const Shared& watcher);
   void send_full(const Shared& watcher);
   void send_keepalive(const Shared& watcher);

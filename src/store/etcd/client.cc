@@ -1,7 +1,5 @@
 #include "store/etcd/client.h"
 
-#include <utility>
-
 #include "etcd/rpc.pb.h"
 
 namespace muster::etcd {
@@ -12,10 +10,8 @@ constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
 
 }  // namespace
 
-Client::Client(remote::ClientOptions options, std::string user, std::string password, Loop& loop)
-    : remote::Client(std::move(options), loop),
-      user_(std::move(user)),
-      password_(std::move(password)) {}
+Client::Client(const ClientOptions& options, Loop& loop)
+    : remote::Client(options, loop), user_(options.user), password_(options.password) {}
 
 void Client::prepare(grpc::ClientContext& context) const {
   // A member cut off from the others says so at once and does not let us wait.
@@ -48,7 +44,7 @@ void Client::authenticate() {
   request.set_name(user_);
   request.set_password(password_);
   unary<etcdserverpb::AuthenticateResponse>(
-      kAuthenticate, request, remote::Access::kReadAhead, loop().now() + kAuthenticateTimeout,
+      kAuthenticate, request, Access::kReadAhead, loop().now() + kAuthenticateTimeout,
       [this](Result<etcdserverpb::AuthenticateResponse> response) {
         authenticating_ = false;
         if (response) {

@@ -8,11 +8,19 @@
 
 namespace muster::etcd {
 
+using remote::Access;
+
+struct ClientOptions : remote::ClientOptions {
+  ClientOptions() { name = "etcd"; }
+  std::string user{};
+  std::string password{};
+};
+
 /// Asks etcd members, and logs in first where a user is named: a token is fetched with the first
 /// request and again whenever etcd refuses it; requests wait meanwhile. Loop thread only.
 class Client final : public remote::Client {
  public:
-  Client(remote::ClientOptions options, std::string user, std::string password, Loop& loop);
+  Client(const ClientOptions& options, Loop& loop);
 
   void prepare(grpc::ClientContext& context) const override;
 

@@ -13,10 +13,10 @@
 namespace muster {
 namespace {
 
+using etcd::Access;
 using etcd::WatchStream;
 using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
-using remote::Access;
 
 constexpr Duration kFindRevisionTimeout = 5s;
 /// What etcd adds to a request before it measures it: an id, the user's name, lengths.
@@ -24,13 +24,14 @@ constexpr std::size_t kEnvelopeBytes = 256;
 
 class EtcdStore final : public ObjectStore {
  public:
-  EtcdStore(const Url& url, const EtcdOptions& options, remote::ClientOptions client, Loop& loop)
+  EtcdStore(const Url& url, const EtcdOptions& options, const etcd::ClientOptions& client,
+            Loop& loop)
       : options_(options),
         address_(url.redacted()),
         loop_(loop),
         requests_(url.path),
         identity_(address_),
-        client_(std::move(client), url.user, url.password, loop) {}
+        client_(client, loop) {}
   ~EtcdStore() override {
     for (const auto& watch : watches_) {
       if (const auto stream = watch.lock()) stream->close();
@@ -180,23 +181,34 @@ class EtcdStore final : public ObjectStore {
 Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
                                                      Loop& loop) {
   if (url.scheme != "etcd") return {Errc::kInvalid, url.redacted() + " is not an etcd:// address"};
-  if (url.hosts.empty()) {
-    return {Errc::kInvalid, "an etcd address names its members: etcd://host:2379/prefix"};
+  std::vector<std::string> sockets;
+  for (const auto& [name, value] : url.query) {
+    if (name != "socket") return {Errc::kInvalid, "an etcd address has no option " + name};
+    if (!value.starts_with('/')) {
+      return {Errc::kInvalid, "the socket of an etcd address is an absolute path"};
+    }
+    sockets.push_back("unix:" + value);
   }
-  if (!url.query.empty()) {
-    return {Errc::kInvalid, "an etcd address has no option " + url.query.begin()->first};
+  if (url.hosts.empty() == sockets.empty()) {
+    return {Errc::kInvalid,
+            "an etcd address names its members, etcd://host:2379/prefix, or one socket, "
+            "etcd:///prefix?socket=/path"};
   }
   if (url.user.empty() && !url.password.empty()) {
     return {Errc::kInvalid, "the etcd address has a password and no user"};
   }
   auto endpoints = remote::with_ports(url.hosts, "2379");
   if (!endpoints) return endpoints.error();
+  endpoints->insert(endpoints->end(), sockets.begin(), sockets.end());
   auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
   if (!credentials) return credentials.error();
-  remote::ClientOptions client{"etcd", std::move(*endpoints), std::move(*credentials),
-                               options.attempt_timeout};
-  return std::unique_ptr<ObjectStore>(
-      std::make_unique<EtcdStore>(url, options, std::move(client), loop));
+  etcd::ClientOptions client;
+  client.endpoints = std::move(*endpoints);
+  client.credentials = std::move(*credentials);
+  client.attempt_timeout = options.attempt_timeout;
+  client.user = url.user;
+  client.password = url.password;
+  return std::unique_ptr<ObjectStore>(std::make_unique<EtcdStore>(url, options, client, loop));
 }
 
 }  // namespace muster

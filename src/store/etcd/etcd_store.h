@@ -23,7 +23,8 @@ struct EtcdOptions {
   std::size_t page_size = 1000;
 };
 
-/// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction.
+/// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction. A
+/// member that listens on a Unix socket is etcd:///prefix?socket=/path.
 ///
 /// Reads are linearizable. Watch, guarded put, conditional remove and one order of all writes are
 /// there; ages are not, as etcd keeps no times. When another or an older cluster answers at the

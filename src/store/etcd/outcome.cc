@@ -49,6 +49,19 @@ constexpr std::array kUntouched = {
           Errc::kUnavailable, "the list took longer than etcd keeps history: list from the start"},
     Known{"etcdserver: mvcc: required revision is a future revision", Reaction::kFail,
           Errc::kCorrupt, "etcd has gone back in time"},
+    // Changes of the cluster itself.
+    Known{"etcdserver: unhealthy cluster", Reaction::kFail, Errc::kUnavailable,
+          "not all members have been connected for the last five seconds"},
+    Known{"etcdserver: re-configuration failed due to not enough started members", Reaction::kFail,
+          Errc::kUnavailable, "too few members run to change the cluster"},
+    Known{"etcdserver: can only promote a learner member which is in sync with leader",
+          Reaction::kFail, Errc::kUnavailable, "the new member is still catching up"},
+    Known{"etcdserver: too many learner members in cluster", Reaction::kFail, Errc::kThrottled,
+          "another member is being added; one at a time"},
+    Known{"etcdserver: member not found", Reaction::kFail, Errc::kNotFound,
+          "there is no such member"},
+    Known{"etcdserver: Peer URLs already exists", Reaction::kFail, Errc::kConflict,
+          "another member has that address"},
 };
 
 std::string sentence(std::string_view advice, const std::string& message) {

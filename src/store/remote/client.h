@@ -28,7 +28,7 @@ enum class Access {
 
 struct ClientOptions {
   std::string name;                    ///< Of the servers, for people: "etcd".
-  std::vector<std::string> endpoints;  ///< host:port
+  std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   /// A read, and the way to a server for a write, goes to another server after this long.
   Duration attempt_timeout = 1s;

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "core/engine/members.h"
+#include "core/engine/start_plan.h"
+#include "server/config.h"
+#include "store/open.h"
+
+namespace muster::engine {
+
+/// Asks the servers at `contacts` (host:port of their gRPC), one after another, to admit this one;
+/// the answer is the list of members with it. kThrottled and kUnavailable are asked again.
+using AskAdmission = std::function<void(std::vector<std::string> contacts, Admission request,
+                                        std::function<void(Result<Members>)> done)>;
+
+/// What a managed engine is made of.
+struct EngineOptions {
+  std::string name;
+  Address peer;                          ///< Where the other members reach this one.
+  Address peer_listen;                   ///< Where it listens for them.
+  std::map<std::string, Address> peers;  ///< The first members; empty for one that joins.
+  std::vector<std::string> join;         ///< Whom to ask; empty unless it joins.
+  std::string contact;                   ///< host:port of this musterd, told to servers that ask.
+  std::string data_dir;
+  TlsFiles tls;  ///< Between members; all three or none.
+  std::uint64_t quota_bytes = std::uint64_t{2} << 30;
+  std::string program = "etcd";
+  std::string guardian;  ///< Path of muster-guardian.
+  AskAdmission ask;
+  Duration start_timeout = 60s;  ///< Until it serves, the wait for its peers included.
+  Duration stop_grace = 5s;      ///< Between TERM and KILL.
+  Duration upkeep_interval = 2s;
+
+  [[nodiscard]] std::string peer_url(const Address& address) const {
+    return (tls.cert.empty() ? "http://" : "https://") + address.to_string();
+  }
+  [[nodiscard]] std::string directory() const { return data_dir + "/engine"; }
+  [[nodiscard]] std::string etcd_directory() const { return directory() + "/etcd"; }
+  /// etcd makes a socket of this name in its working directory, which is directory().
+  [[nodiscard]] std::string socket() const { return directory() + "/localhost:2379"; }
+  /// For open_store().
+  [[nodiscard]] std::string store_url() const;
+};
+
+/// What the configuration says about a managed engine. `contact` is where this server is reached.
+[[nodiscard]] EngineOptions engine_options(const ServerConfig& config, const std::string& contact);
+
+/// The command line of etcd. kInvalid when a certificate cannot be read.
+[[nodiscard]] Result<std::vector<std::string>> etcd_command(const EngineOptions& options,
+                                                            const StartPlan& plan);
+
+}  // namespace muster::engine

@@ -1,0 +1,73 @@
+#include "server/engine/roll_call.h"
+
+#include <httplib.h>
+#include <sys/socket.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+namespace muster::engine {
+
+class RollCall::Server {
+ public:
+  Server(std::unique_ptr<httplib::Server> server, const std::string& name)
+      : server_(std::move(server)) {
+    server_->Get(kMembersPath, [body = nlohmann::json{{"waiting", name}}.dump()](
+                                   const httplib::Request&, httplib::Response& response) {
+      response.set_content(body, "application/json");
+    });
+    // One answer a connection and few threads, so that the end waits for nobody.
+    server_->set_keep_alive_max_count(1);
+    server_->set_read_timeout(1);
+    server_->new_task_queue = [] { return new httplib::ThreadPool(2); };
+    // The library's default would let two programs listen at one address.
+    server_->set_socket_options([](socket_t socket) {
+      const int on = 1;
+      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    });
+  }
+  ~Server() {
+    server_->stop();
+    if (thread_.joinable()) thread_.join();
+  }
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  bool listen(const Address& address) {
+    if (!server_->bind_to_port(address.host, address.port)) return false;
+    thread_ = std::thread([this] { server_->listen_after_bind(); });
+    // stop() before the thread has come so far would be lost on it.
+    while (!server_->is_running()) std::this_thread::yield();
+    return true;
+  }
+
+ private:
+  std::unique_ptr<httplib::Server> server_;
+  std::thread thread_;
+};
+
+RollCall::RollCall() = default;
+RollCall::~RollCall() = default;
+
+Status RollCall::start(const std::string& name, const Address& listen, const TlsFiles& tls) {
+  std::unique_ptr<httplib::Server> server;
+  if (tls.cert.empty()) {
+    server = std::make_unique<httplib::Server>();
+  } else {
+    server =
+        std::make_unique<httplib::SSLServer>(tls.cert.c_str(), tls.key.c_str(), tls.ca.c_str());
+    if (!server->is_valid()) {
+      return {Errc::kInvalid, "the certificates do not fit; check --cert, --key and --cacert"};
+    }
+  }
+  auto candidate = std::make_unique<Server>(std::move(server), name);
+  if (!candidate->listen(listen)) {
+    return {Errc::kUnavailable, "cannot listen on " + listen.to_string() +
+                                    "; it is in use, or no address of this machine"};
+  }
+  server_ = std::move(candidate);
+  return Done{};
+}
+
+}  // namespace muster::engine

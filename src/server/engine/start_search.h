@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "core/engine/start_plan.h"
+#include "server/engine/data_directory.h"
+#include "server/engine/engine_options.h"
+#include "server/engine/peer_views.h"
+#include "server/engine/roll_call.h"
+
+namespace muster::engine {
+
+/// Finds out how a member is to start: looks at its data and its peers until the plan is clear,
+/// answers peers that look likewise, and asks for admission where that is needed. Loop thread only.
+class StartSearch {
+ public:
+  /// kRestart, kBootstrap or kJoin; or why there is no way.
+  using Found = std::function<void(Result<StartPlan>)>;
+
+  StartSearch(Loop& loop, const EngineOptions& options, const DataDirectory& directory,
+              PeerViews& views, Found found);
+
+  void begin() { look(); }
+  /// What it waits for.
+  [[nodiscard]] const std::string& words() const { return words_; }
+
+ private:
+  void look();
+  void decide(StartPlan plan);
+  void ask(std::vector<std::string> contacts);
+  void again(std::string words);
+  void finish(Result<StartPlan> result);
+
+  const EngineOptions& options_;
+  const DataDirectory& directory_;
+  PeerViews& views_;
+  Loop& loop_;
+  Found found_;
+  std::string words_;
+  std::unique_ptr<RollCall> roll_call_;
+  Timer timer_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::engine

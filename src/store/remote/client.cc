@@ -93,8 +93,7 @@ Client::Client(ClientOptions options, Loop& loop)
 
 void Client::add_channel(const std::string& endpoint) {
   const std::string target = endpoint.starts_with("unix:") ? endpoint : "dns:///" + endpoint;
-  channels_.push_back(
-      grpc::CreateCustomChannel(target, options_.credentials, channel_arguments()));
+  channels_.push_back(grpc::CreateCustomChannel(target, options_.credentials, channel_arguments()));
 }
 
 bool Client::ready(const std::string&) {

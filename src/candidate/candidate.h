@@ -36,7 +36,8 @@ class Candidate {
     ObjectStore& store;
     LeaderWork& work;  ///< Outlives the candidate.
     Random random;
-    Listener listener;  ///< Called on the loop; must not destroy the candidate.
+    /// Called on the loop; must not destroy the candidate. Without one, events are logged.
+    Listener listener;
     /// Asked once before the first campaign: is the store fit to judge? Empty: not asked.
     std::function<void(Callback<Done>)> probe;
   };
@@ -133,6 +134,7 @@ class Candidate {
   bool took_part_ = false;
   bool work_started_ = false;
   bool gone_ = false;
+  bool store_failing_ = false;  ///< The last that the store did for us was to fail.
   std::vector<std::function<void()>> stopped_;
   Lifetime term_;  ///< Of the callbacks of one term's work.
   Lifetime lifetime_;

@@ -47,6 +47,10 @@ void Candidate::on(const ElectionEvent& event) {
                  },
                  [&](const StoreTrouble& e) {
                    if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
+                   if (!std::exchange(store_failing_, true)) {
+                     tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable,
+                                             e.error.message});
+                   }
                    log_warn("store request failed", {{"namespace", name_},
                                                      {"node", options_.node.value()},
                                                      {"error", to_string(e.error.code)},
@@ -145,8 +149,8 @@ void Candidate::tell(telemetry::What what) {
     MutexLock lock(mutex_);
     shared_.metrics.count(event);
   }
-  telemetry::write_log(event, name_);
-  if (listener_) listener_(event);
+  if (!listener_) return telemetry::write_log(event, name_);
+  listener_(event);
 }
 
 }  // namespace muster

@@ -11,7 +11,7 @@
 #include "platform/process.h"
 
 /// The guardian: a small process of its own that is the parent of one command and knows until when
-/// that command may run (rules G1–G4 of docs/architecture.md). This header is what it shares with
+/// that command may run (rules G1–G4 of docs/guarantees.md). This header is what it shares with
 /// the process that starts it, which uses candidate/guarded_command.h.
 namespace muster::guardian {
 

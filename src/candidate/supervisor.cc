@@ -125,9 +125,7 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
       GuardedCommand::Callbacks{
           .started =
               [this, i](pid_t pid) {
-                auto each = fields(i);
-                each.emplace_back("pid", std::to_string(pid));
-                log_info("child started", std::move(each));
+                tell_started(i, pid);
                 perform(tree_->child_started(i, loop_.now()));
               },
           .unkillable = [this, i](pid_t pid) { running_.at(i).stuck_pid = std::to_string(pid); },
@@ -198,11 +196,24 @@ void Supervisor::signal_child(std::size_t i, bool force) {
   return force ? it->second.command->kill() : it->second.command->terminate();
 }
 
+void Supervisor::tell_started(std::size_t i, pid_t pid) {
+  auto each = fields(i);
+  each.emplace_back("pid", std::to_string(pid));
+  log_info("child started", std::move(each));
+  loop_.post(lifetime_.wrap([tell = callbacks_.child_started, name = specs_[i].name, pid] {
+    if (tell) tell(name, pid);
+  }));
+}
+
 void Supervisor::note(std::size_t i, std::optional<ExitStatus> status, std::string message) {
   auto each = fields(i);
   each.emplace_back("how", message);
   log_info("child ended", std::move(each));
-  if (ending_) return;
+  loop_.post(lifetime_.wrap([tell = callbacks_.child_ended, name = specs_[i].name, message] {
+    if (tell) tell(name, message);
+  }));
+  // What caused the end is told; of an end that was asked for, the last child that ended.
+  if (ending_ && end_.cause != EndCause::kRequested) return;
   end_.child = specs_[i].name;
   end_.status = status;
   end_.message = specs_[i].name + ": " + message;
@@ -227,10 +238,12 @@ void Supervisor::on_ending(const SupervisionAction& action) {
   }
   if (action.cause == EndCause::kRequested) return;
   if (action.cause == EndCause::kDeadline) end_.message = "the lease was not renewed in time";
-  log_warn("tree stops", {{"name", options_.name},
-                          {"epoch", std::to_string(guard_->epoch().value())},
-                          {"cause", to_string(action.cause)},
-                          {"why", end_.message}});
+  log({action.cause == EndCause::kFinished ? LogLevel::kInfo : LogLevel::kWarn,
+       "tree stops",
+       {{"name", options_.name},
+        {"epoch", std::to_string(guard_->epoch().value())},
+        {"cause", to_string(action.cause)},
+        {"why", end_.message}}});
   loop_.post(lifetime_.wrap([ending = callbacks_.ending, end = end_] {
     if (ending) ending(end);
   }));

@@ -62,6 +62,9 @@ class Supervisor {
  public:
   struct Callbacks {
     std::function<void()> ready{};  ///< Every child is. At most once per term.
+    /// A command runs, `pid` being also its process group; and it has ended, for whatever reason.
+    std::function<void(const std::string& child, pid_t pid)> child_started{};
+    std::function<void(const std::string& child, const std::string& how)> child_ended{};
     /// The tree stops, and not because stop() asked: resign. `receipt` is not yet there.
     std::function<void(const TreeEnd&)> ending{};
     std::function<void(const TreeEnd&)> ended{};
@@ -107,6 +110,7 @@ class Supervisor {
   void on_ended();
   void on_unkillable(std::size_t i);
   void report_unkillable(std::size_t i);
+  void tell_started(std::size_t i, pid_t pid);
   void note(std::size_t i, std::optional<ExitStatus> status, std::string message);
   void child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
                    std::string message);

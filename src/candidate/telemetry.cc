@@ -99,6 +99,8 @@ const char* to_string(Trouble::Kind kind) {
       return "work-stuck";
     case Trouble::Kind::kBadControl:
       return "bad-control";
+    case Trouble::Kind::kStoreUnreachable:
+      return "store-unreachable";
   }
   return "unknown";
 }

@@ -57,9 +57,17 @@ struct CommandAccepted {
   std::string id;
   std::string kind;
 };
-/// trouble — something that an operator should see.
+/// trouble — something that an operator should see. kStoreUnreachable comes once until the store
+/// has answered again.
 struct Trouble {
-  enum class Kind { kUnsafeStore, kDuplicateNode, kStateDamaged, kWorkStuck, kBadControl };
+  enum class Kind {
+    kUnsafeStore,
+    kDuplicateNode,
+    kStateDamaged,
+    kWorkStuck,
+    kBadControl,
+    kStoreUnreachable
+  };
   Kind kind;
   std::string message;
 };

@@ -17,6 +17,11 @@ void ArbiterOptions::declare_namespace(CLI::App& app) {
   add_text(app, "--namespace", "NAME", name_space, "Which election of that store");
 }
 
+void ArbiterOptions::declare_name(CLI::App& app) {
+  name_space.clear();
+  add_text(app, "--name", "NAME", name_space, "What is led; its namespace in that store");
+}
+
 void ArbiterOptions::declare_timeout(CLI::App& app) {
   add_duration(app, "--timeout", hub.store_timeout, "How long the store may take for one answer");
 }
@@ -29,6 +34,9 @@ Status ArbiterOptions::check() const {
   }
   if (hub.cert_file.empty() != hub.key_file.empty()) {
     return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
+  }
+  if (name_space.empty()) {
+    return {Errc::kInvalid, "say what is led, with --name NAME or MUSTER_NAME"};
   }
   if (hub.store_timeout <= Duration(0)) return {Errc::kInvalid, "--timeout must be above zero"};
   return validate_name("namespace", name_space);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/terminal.h"
@@ -23,6 +24,8 @@ class Command {
   [[nodiscard]] virtual const char* example() const = 0;
   /// Adds its options; they are set by the time of run().
   virtual void declare(CLI::App& app) = 0;
+  /// Where the words after `--` go: a command line to run. None: it takes no such words.
+  [[nodiscard]] virtual std::vector<std::string>* command_line() { return nullptr; }
   /// Answers with the exit code. An error is printed by the caller, as one sentence.
   [[nodiscard]] virtual Result<int> run(Terminal& terminal) = 0;
 };

@@ -10,6 +10,11 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_worker_command();
 [[nodiscard]] std::unique_ptr<Command> make_leader_command();
 [[nodiscard]] std::unique_ptr<Command> make_workers_command();
+[[nodiscard]] std::unique_ptr<Command> make_run_command();
+[[nodiscard]] std::unique_ptr<Command> make_step_down_command();
+[[nodiscard]] std::unique_ptr<Command> make_transfer_command();
+[[nodiscard]] std::unique_ptr<Command> make_pause_command();
+[[nodiscard]] std::unique_ptr<Command> make_resume_command();
 [[nodiscard]] std::unique_ptr<Command> make_probe_command();
 [[nodiscard]] std::unique_ptr<Command> make_lint_command();
 

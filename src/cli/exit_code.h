@@ -11,7 +11,12 @@ enum ExitCode : int {
   kUnsafeStore = 3,   ///< The store cannot judge an election.
   kUsage = 64,        ///< The command line, the environment or the file is wrong.
   kUnreachable = 69,  ///< No answer from the store.
-  kOutputLost = 74,   ///< Nobody reads what it prints.
+  // Of `muster run`, whose command may end with these numbers, too: standard error says which.
+  kNotAcquired = 70,         ///< Somebody else leads, and we do not wait any longer.
+  kLost = 71,                ///< The lease was lost; the command was ended.
+  kArbiterUnreachable = 72,  ///< No answer from the store before the first term.
+  kSupervisionFailed = 73,   ///< The command cannot be started, kept running, or ended.
+  kOutputLost = 74,          ///< Nobody reads what it prints.
 };
 
 /// The code for a command that failed with `error`.

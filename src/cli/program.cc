@@ -3,7 +3,9 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "cli/commands.h"
@@ -18,10 +20,12 @@ constexpr const char* kExample =
     "Example:\n"
     "  muster worker --arbiter file:///tmp/muster --id w1     take part\n"
     "  muster leader --arbiter file:///tmp/muster             who leads?\n"
+    "  muster run    --arbiter file:///tmp/muster --name cron -- cron -f    on one machine only\n"
     "\n"
     "Every option can also come from the environment (MUSTER_ARBITER=…) or from a YAML file\n"
     "(--config FILE); the command line wins over the environment, and that over the file.\n"
-    "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable.\n";
+    "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable;\n"
+    "those of muster run are told by muster run --help.\n";
 
 /// The commands with their parsers.
 class Program {
@@ -45,8 +49,13 @@ class Program {
   }
 
   int run(const std::vector<std::string>& words) {
+    // Ours end at the first --; what follows is for another program and not ours to read.
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    std::vector<std::string> ours(words.begin(), dashes);
+    if (dashes != words.end()) tail_.emplace(dashes + 1, words.end());
+    std::reverse(ours.begin(), ours.end());  // As CLI11 wants them.
     try {
-      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+      app_.parse(std::move(ours));
     } catch (const CLI::CallForHelp&) {
       terminal_.out << app_.help();
       return kDone;
@@ -87,6 +96,8 @@ class Program {
     if (!filled) return usage(filled.error().message);
     for (const auto& command : commands_) {
       if (parser.get_name() != command->name()) continue;
+      if (tail_ && !command->command_line()) return usage("it takes no command after --");
+      if (tail_) *command->command_line() = *tail_;
       const Result<int> result = command->run(terminal_);
       if (result) return *result;
       return fail(result.error().message, exit_code(result.error()));
@@ -122,8 +133,10 @@ class Program {
   int unexpected(const CLI::App& parser) {
     const std::string word = parser.remaining().front();
     if (!word.starts_with("-")) {
-      return usage("unexpected argument " + word + "; muster " + parser.get_name() +
-                   " --help shows what it takes");
+      return usage("unexpected argument " + word +
+                   (takes_command(parser)
+                        ? "; write the command after --"
+                        : "; muster " + parser.get_name() + " --help shows what it takes"));
     }
     const std::string name = word.substr(0, word.find('='));
     std::string bare = name;
@@ -131,6 +144,12 @@ class Program {
     const std::string near = did_you_mean(bare, option_names(parser), "--");
     return usage("unknown option " + name +
                  (near.empty() ? "; muster " + parser.get_name() + " --help lists them" : near));
+  }
+
+  [[nodiscard]] bool takes_command(const CLI::App& parser) const {
+    return std::any_of(commands_.begin(), commands_.end(), [&](const auto& each) {
+      return parser.get_name() == each->name() && each->command_line() != nullptr;
+    });
   }
 
   int usage(const std::string& sentence) { return fail(sentence, kUsage); }
@@ -148,6 +167,7 @@ class Program {
   CLI::App* help_ = nullptr;
   std::string config_;
   std::string help_topic_;
+  std::optional<std::vector<std::string>> tail_;  ///< What follows --.
 };
 
 }  // namespace

@@ -87,8 +87,16 @@ class ExamplesTest(unittest.TestCase):
         with self.assertRaises(queue.Empty):
             lines.get(timeout=5)
 
+    def test_the_task_moves_to_the_other_process(self):
+        first = self.start("singleton")
+        first.await_line(lambda line: line.startswith("epoch 1: "))
+        second = self.start("singleton")
+        self.assertEqual(first.end(), 0)
+        self.assertEqual(second.await_line(lambda line: True), "epoch 2: 1")
+        self.assertEqual(second.end(), 0)
+
     def test_each_example_is_short(self):
-        for name in ("leader", "plugin", "cron"):
+        for name in ("leader", "plugin", "cron", "singleton"):
             text = (SOURCES / name / "main.cc").read_text()
             self.assertLess(len(text.splitlines()), 60, name)
 

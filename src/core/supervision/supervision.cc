@@ -100,7 +100,10 @@ SupervisionActions Supervision::child_exited(std::size_t child, bool success, Mo
   if (c.state == State::kReady && now - c.since >= options_.stable_after) c.backoff = Duration{0};
   enter(c, State::kAbsent, now);
   c.halting = false;
-  if (!stopped) {
+  if (!stopped && c.rules.setup) {
+    c.wanted = false;
+    if (!success) begin_stop(EndCause::kStartFailed, child, now);
+  } else if (!stopped) {
     const RestartPolicy policy = c.rules.restart;
     c.wanted =
         policy == RestartPolicy::kPermanent || (policy == RestartPolicy::kTransient && !success);
@@ -144,7 +147,8 @@ std::optional<MonoTime> Supervision::next_of(const Child& c) const {
   const bool up = phase_ == Phase::kUp;
   if (up && c.state == State::kStarting) return c.since + options_.start_timeout;
   if (up && c.state == State::kStarted) {
-    return c.since + c.rules.ready_after.value_or(options_.start_timeout);
+    const std::optional<Duration> wait = c.rules.setup ? std::nullopt : c.rules.ready_after;
+    return c.since + wait.value_or(options_.start_timeout);
   }
   if (c.state == State::kTerminating) return c.kill_at;
   if (c.state == State::kKilled && !c.unkillable) return c.since + options_.kill_margin;
@@ -194,7 +198,8 @@ void Supervision::restart(std::size_t failed, MonoTime now) {
     Child& sibling = children_[i];
     sibling.halting = alive(sibling);
     // One that had finished runs again with its group, as a temporary one does not.
-    sibling.wanted = sibling.rules.restart != RestartPolicy::kTemporary;
+    const bool again = sibling.rules.restart != RestartPolicy::kTemporary && !sibling.rules.setup;
+    sibling.wanted = again;
   }
 }
 
@@ -229,7 +234,7 @@ void Supervision::settle(MonoTime now) {
     Child& c = children_[i];
     if (c.state != State::kStarting && c.state != State::kStarted) continue;
     const bool started = c.state == State::kStarted;
-    if (started && c.rules.ready_after) {
+    if (started && c.rules.ready_after && !c.rules.setup) {
       if (now - c.since >= *c.rules.ready_after) enter(c, State::kReady, now);
     } else if (now - c.since >= options_.start_timeout) {
       begin_stop(EndCause::kStartFailed, i, now);

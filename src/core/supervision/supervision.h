@@ -32,6 +32,9 @@ struct ChildRules {
   std::optional<Duration> shutdown = 5s;
   /// A started child counts as ready once it has run so long; empty: it says so itself.
   std::optional<Duration> ready_after = 0s;
+  /// Runs to its end, once per term, before the children after it start; if it fails, so does the
+  /// tree. Its restart policy and readiness mean nothing.
+  bool setup = false;
 };
 
 struct SupervisionOptions {

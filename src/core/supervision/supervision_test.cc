@@ -34,6 +34,29 @@ TEST(SupervisionTest, ChildrenStartInOrderEachAfterTheOneBeforeIsReady) {
   EXPECT_EQ(scene.story(), "start 2, ready");
 }
 
+TEST(SupervisionTest, ASetupChildRunsToItsEndBeforeTheOthersStartAndOnlyOnce) {
+  Scene scene({.strategy = RestartStrategy::kOneForAll}, {{.setup = true}, {}});
+  scene.start();
+  scene.pass(1s);
+  EXPECT_EQ(scene.story(), "start 0");
+  scene.exits(0, true);
+  EXPECT_EQ(scene.story(), "start 1, ready");
+  scene.exits(1);
+  scene.pass(1s);
+  EXPECT_EQ(scene.story(), "start 1");
+}
+
+TEST(SupervisionTest, ASetupChildThatFailsOrTakesTooLongFailsTheTree) {
+  Scene fails({}, {{.setup = true}, {}});
+  fails.start();
+  fails.exits(0);
+  EXPECT_EQ(fails.story(), "start 0, ending start-failed, ended");
+  Scene dawdles({.start_timeout = 3s}, {{.setup = true}, {}});
+  dawdles.start();
+  dawdles.pass(3s);
+  EXPECT_EQ(dawdles.story(), "start 0, ending start-failed, term 0");
+}
+
 TEST(SupervisionTest, ChildrenStopInReverseOrderEachAfterTheOneBeforeIsGone) {
   Scene scene({}, {{}, {}, {}});
   scene.start();

@@ -1,0 +1,150 @@
+#include "candidate/supervised_work.h"
+
+#include <gtest/gtest.h>
+
+#include "candidate/process_test_scene.h"
+
+namespace muster {
+namespace {
+
+/// A tree of commands as the candidate sees it.
+struct SupervisedWorkTest : testing::ProcessScene {
+  SupervisedWorkTest() {
+    options.name = "billing";
+    options.node = "node-a";
+    options.supervision.backoff_min = 5ms;
+    options.supervision.stop_budget = 400ms;
+    options.supervision.kill_margin = 400ms;
+  }
+  ~SupervisedWorkTest() override { work.reset(); }
+
+  void start(const std::string& script, Duration lease = 60s) {
+    ChildSpec child{"job", shell(script)};
+    child.rules.shutdown = 300ms;
+    Supervisor::Callbacks observer;
+    observer.child_started = [this](const std::string&, pid_t pid) { command = pid; };
+    work = std::make_unique<SupervisedWork>(loop, options, std::vector{child}, observer);
+    guard = std::make_shared<LeaseGuard>(loop, Epoch(3), loop.now() + lease);
+    work->start(
+        Epoch(3), guard, [this] { ready = true; },
+        [this](std::string why) { failed = std::move(why); });
+  }
+  void stop(Duration by) {
+    work->stop(loop.now() + by, [this](bool given) {
+      EXPECT_FALSE(receipt) << "told twice";
+      receipt = given;
+      left = living().size();
+    });
+  }
+  bool is_ready() {
+    return until([this] { return ready && command != 0; });
+  }
+  bool stopped() {
+    return until([this] { return receipt.has_value(); });
+  }
+
+  SupervisorOptions options;
+  std::unique_ptr<SupervisedWork> work;
+  std::shared_ptr<LeaseGuard> guard;
+  bool ready = false;
+  pid_t command = 0;
+  std::optional<std::string> failed;
+  std::optional<bool> receipt;
+  std::size_t left = 99;
+};
+
+// C09, G2: the receipt comes when nothing is left, and not before.
+TEST_F(SupervisedWorkTest, TheReceiptComesWhenTheLastProcessHasGone) {
+  start("trap '' TERM; $ENDLESS & $ENDLESS; :");
+  ASSERT_TRUE(is_ready());
+  stop(100ms);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, true);
+  EXPECT_EQ(left, 0u);
+  EXPECT_FALSE(failed) << "a stop that was asked for is no failure";
+}
+
+// All of the time until `by` is for those who end when they are asked.
+TEST_F(SupervisedWorkTest, ACommandThatEndsInTimeIsNotKilled) {
+  const std::string file = folder + "muster-work-" + word_;
+  start("trap 'sleep 0.15; touch " + file + "; exit' TERM; echo; while :; do sleep 0.01; done");
+  ASSERT_TRUE(is_ready());
+  loop.run_until(loop.now() + 50ms);
+  stop(5s);
+  ASSERT_TRUE(stopped());
+  EXPECT_TRUE(std::filesystem::remove(file));
+}
+
+// C03, P05: with the lease the right to a grace is lost; somebody else may have begun.
+TEST_F(SupervisedWorkTest, ALostLeaseKillsAtOnce) {
+  start("trap '' TERM; $ENDLESS; :");
+  ASSERT_TRUE(is_ready());
+  const MonoTime lost = loop.now();
+  guard->close();
+  work->deadline_moved(lost);
+  stop(0s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, true);
+  EXPECT_LT(loop.now() - lost, 290ms) << "the grace of the command";
+}
+
+// C16: a tree that has failed says so, and has its receipt for the stop that follows.
+TEST_F(SupervisedWorkTest, AFailedTreeIsToldAndGivesItsReceiptWhenAsked) {
+  start("exit 9");
+  ASSERT_TRUE(until([this] { return failed && !work->running(); }));
+  EXPECT_EQ(*failed, "job: exited with code 9");
+  stop(1s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, true);
+}
+
+// C08: likewise one that cannot be started.
+TEST_F(SupervisedWorkTest, ACommandThatCannotBeStartedIsAFailure) {
+  ChildSpec child{"job", Command{.argv = {"no-such-command-anywhere"}}};
+  work = std::make_unique<SupervisedWork>(loop, options, std::vector{child});
+  guard = std::make_shared<LeaseGuard>(loop, Epoch(3), loop.now() + 60s);
+  work->start(
+      Epoch(3), guard, [this] { ready = true; },
+      [this](std::string why) { failed = std::move(why); });
+  ASSERT_TRUE(until([this] { return failed.has_value(); }));
+  EXPECT_FALSE(ready);
+  stop(1s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, true);
+}
+
+// G2, G3: what cannot be proven to be gone gives no receipt.
+TEST_F(SupervisedWorkTest, AGuardianThatIsKilledGivesNoReceipt) {
+  start("$ENDLESS; :");
+  ASSERT_TRUE(is_ready());
+  ProcessTable table;
+  table.look();
+  for (const ProcessEntry& each : table.all()) {
+    if (each.pid == command) ::kill(each.parent, SIGKILL);
+  }
+  ASSERT_TRUE(until([this] { return failed.has_value(); }));
+  stop(1s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, false);
+  EXPECT_EQ(left, 0u);
+}
+
+TEST_F(SupervisedWorkTest, OneTermFollowsAnother) {
+  start("$ENDLESS; :");
+  ASSERT_TRUE(is_ready());
+  stop(1s);
+  ASSERT_TRUE(stopped());
+  receipt.reset();
+  ready = false;
+  guard = std::make_shared<LeaseGuard>(loop, Epoch(4), loop.now() + 60s);
+  work->start(
+      Epoch(4), guard, [this] { ready = true; }, [](const std::string&) {});
+  ASSERT_TRUE(is_ready());
+  work->kill();
+  stop(5s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, true);
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,224 @@
+#include <future>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "candidate/control.h"
+#include "cli/arbiter_options.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "coordinator/sync_store.h"
+#include "core/election/records.h"
+#include "platform/event_loop.h"
+#include "platform/system_clock.h"
+#include "store/open.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Between two looks for the acknowledgement.
+constexpr Duration kLookInterval = 20ms;
+/// Others may write at the same time; each attempt begins with a fresh read.
+constexpr int kAttempts = 5;
+
+/// The texts in which the four commands differ.
+struct Texts {
+  const char* summary;
+  const char* example;
+};
+
+Texts texts(ControlKind kind) {
+  switch (kind) {
+    case ControlKind::kStepDown:
+      return {"Ask the leader of NAME to hand over",
+              "Example:\n  muster step-down --arbiter file:///tmp/muster --name cron\n"};
+    case ControlKind::kTransfer:
+      return {"Ask the leader of NAME to hand over to one node",
+              "Example:\n  muster transfer --arbiter file:///tmp/muster --name cron --to n2\n"};
+    case ControlKind::kPause:
+      return {"Ask the leader of NAME to hand over and stand aside until resume",
+              "Example:\n  muster pause --arbiter file:///tmp/muster --name cron\n"};
+    case ControlKind::kResume:
+      break;
+  }
+  return {"Let nodes that were paused stand again",
+          "Example:\n  muster resume --arbiter file:///tmp/muster --name cron\n"};
+}
+
+/// A store and the thread that its answers come on.
+class StoreAccess {
+ public:
+  static Result<std::unique_ptr<StoreAccess>> open(const ArbiterOptions& arbiter) {
+    if (Status status = arbiter.check(); !status) return status.error();
+    std::unique_ptr<StoreAccess> access(new StoreAccess());
+    StoreOptions options;
+    options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};
+    Result<std::unique_ptr<ObjectStore>> store = Error{Errc::kUnavailable, "not opened"};
+    access->thread_.run([&] { store = open_store(arbiter.url, access->thread_.loop(), options); });
+    if (!store) return store.error();
+    access->store_ = std::move(*store);
+    access->timeout_ = arbiter.hub.store_timeout;
+    return access;
+  }
+  ~StoreAccess() {
+    thread_.run([this] { store_.reset(); });
+  }
+
+  [[nodiscard]] Result<Object> get(const Key& key) {
+    return SyncStore(thread_.loop(), *store_, timeout_).get(key);
+  }
+  [[nodiscard]] Status write(const Key& key, const ControlCommand& command) {
+    std::promise<Status> written;
+    thread_.run([&] {
+      write_control(*store_, key, command, thread_.loop().now() + timeout_,
+                    [&](Status status) { written.set_value(std::move(status)); });
+    });
+    return written.get_future().get();
+  }
+
+ private:
+  StoreAccess() = default;
+  LoopThread thread_;
+  std::unique_ptr<ObjectStore> store_;
+  Duration timeout_{};
+};
+
+class ControlRequest final : public Command {
+ public:
+  explicit ControlRequest(ControlKind kind) : kind_(kind) {}
+
+  [[nodiscard]] const char* name() const override { return to_string(kind_); }
+  [[nodiscard]] const char* summary() const override { return texts(kind_).summary; }
+  [[nodiscard]] const char* example() const override { return texts(kind_).example; }
+
+  void declare(CLI::App& app) override {
+    arbiter_.declare(app);
+    arbiter_.declare_name(app);
+    arbiter_.declare_timeout(app);
+    if (kind_ == ControlKind::kTransfer) {
+      add_text(app, "--to", "ID", worker_, "Who should lead");
+    } else if (kind_ == ControlKind::kResume) {
+      add_text(app, "--id", "ID", worker_, "Only this node; all that are paused unless set");
+    }
+    add_duration(app, "--wait", wait_, "How long to wait until a node says that it obeys");
+    add_flag(app, "--json", json_, "Print one JSON object");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (kind_ == ControlKind::kTransfer && worker_.empty()) {
+      return {Errc::kInvalid, "say who should lead, with --to ID"};
+    }
+    auto store = StoreAccess::open(arbiter_);
+    if (!store) return store.error();
+    const NamespaceKeys keys(arbiter_.name_space);
+    const auto state = leader_state(**store, keys);
+    if (!state) return state.error();
+    if (kind_ != ControlKind::kResume && !state->leader) {
+      return no(terminal, "nobody leads " + arbiter_.name_space + ", so there is nobody to ask");
+    }
+    if (kind_ == ControlKind::kTransfer) {
+      const auto problem = unfit(**store, keys, *state);
+      if (!problem) return problem.error();
+      if (!problem->empty()) return no(terminal, *problem);
+    }
+    return ask(terminal, **store, keys, *state);
+  }
+
+ private:
+  /// Nothing in it when nobody has ever led.
+  static Result<LeaderState> leader_state(StoreAccess& store, const NamespaceKeys& keys) {
+    const auto object = store.get(keys.state);
+    if (object.is(Errc::kNotFound)) return LeaderState{};
+    if (!object) return object.error();
+    return decode_leader_state(object->body);
+  }
+
+  /// Why the node that should lead cannot; empty when it can.
+  Result<std::string> unfit(StoreAccess& store, const NamespaceKeys& keys,
+                            const LeaderState& state) const {
+    if (state.leader == WorkerId(worker_)) return worker_ + " leads already";
+    const auto file = store.get(keys.worker(WorkerId(worker_)));
+    if (!file && !file.is(Errc::kNotFound)) return file.error();
+    const auto record = file ? decode_worker(file->body) : Result<WorkerRecord>(file.error());
+    if (record && !record->stopped) return std::string();
+    return "there is no node " + worker_ + "; muster workers --namespace " + arbiter_.name_space +
+           " lists them";
+  }
+
+  Result<int> ask(Terminal& terminal, StoreAccess& store, const NamespaceKeys& keys,
+                  const LeaderState& state) {
+    ControlCommand command;
+    command.id = system_random().uuid();
+    command.kind = kind_;
+    command.epoch = state.epoch;
+    if (!worker_.empty()) command.worker = WorkerId(worker_);
+    command.issued_at = system_wall_now();
+    Status written = store.write(keys.control, command);
+    for (int i = 1; i < kAttempts && written.is(Errc::kConflict); ++i) {
+      written = store.write(keys.control, command);
+    }
+    if (!written) return written.error();
+    EventLoop pause;
+    const MonoTime limit = pause.now() + wait_;
+    for (;;) {
+      const auto object = store.get(keys.control);
+      if (!object && !object.is(Errc::kNotFound)) return object.error();
+      const auto record =
+          object ? decode_control(object->body) : Result<ControlRecord>(object.error());
+      if (record && record->command.id != command.id) {
+        return no(terminal, "another command came after this one, which may not have been seen");
+      }
+      if (record && record->ack && record->ack->id == command.id) {
+        return obeyed(terminal, command, record->ack->by);
+      }
+      if (pause.now() >= limit) break;
+      pause.run_until(pause.now() + kLookInterval);
+    }
+    return no(terminal, "no node has obeyed within " + format_duration(wait_) + ": " +
+                            (kind_ == ControlKind::kResume
+                                 ? "none is paused"
+                                 : state.leader->value() + " is gone, is busy with another end of "
+                                                           "its term, or is no muster run"));
+  }
+
+  Result<int> obeyed(Terminal& terminal, const ControlCommand& command, const WorkerId& by) const {
+    const Json json = {{"command", to_string(kind_)},
+                       {"name", arbiter_.name_space},
+                       {"id", command.id},
+                       {"epoch", command.epoch.value()},
+                       {"acknowledgedBy", by.value()}};
+    terminal.line(json_ ? json.dump(-1, ' ', false, Json::error_handler_t::replace)
+                        : by.value() + " obeys: " + to_string(kind_));
+    return kDone;
+  }
+
+  Result<int> no(Terminal& terminal, const std::string& why) const {
+    terminal.err << "muster " + std::string(name()) + ": " + why + "\n";
+    return kNo;
+  }
+
+  const ControlKind kind_;
+  ArbiterOptions arbiter_;
+  std::string worker_;
+  Duration wait_ = 10s;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_step_down_command() {
+  return std::make_unique<ControlRequest>(ControlKind::kStepDown);
+}
+std::unique_ptr<Command> make_transfer_command() {
+  return std::make_unique<ControlRequest>(ControlKind::kTransfer);
+}
+std::unique_ptr<Command> make_pause_command() {
+  return std::make_unique<ControlRequest>(ControlKind::kPause);
+}
+std::unique_ptr<Command> make_resume_command() {
+  return std::make_unique<ControlRequest>(ControlKind::kResume);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,58 @@
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/run_plan.h"
+#include "cli/run_session.h"
+
+namespace muster::cli {
+namespace {
+
+class RunCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "run"; }
+  [[nodiscard]] const char* summary() const override {
+    return "Run a command on one machine of many: while this one leads";
+  }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster run --arbiter etcd://h1:2379,h2:2379,h3:2379/app --name cron -- cron -f\n"
+           "\n"
+           "The same line on every machine. The command is started when this one leads, ended "
+           "before its lease does, and "
+           "everything "
+           "it\n"
+           "has started with it, whatever happens to muster. It sees MUSTER_EPOCH, MUSTER_NAME,\n"
+           "MUSTER_NODE and MUSTER_LEASE_DEADLINE. Signals are passed on to it; TERM, INT and QUIT "
+           "also\n"
+           "end muster, and a second one kills the command. COORDINATOR_ELIGIBLE, _NODE_TYPE,\n"
+           "_ELECTION_INTERVAL and _TAKEOVER_DELAY are read where the options are not given.\n"
+           "Exits with the command's code, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
+           "store\n"
+           "unreachable, 73 supervision failed, 3 unsafe store, 64 usage; standard error says "
+           "which.\n";
+  }
+
+  void declare(CLI::App& app) override { options_.declare(app); }
+  [[nodiscard]] std::vector<std::string>* command_line() override {
+    return &options_.command_line();
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    auto plan = options_.plan();
+    if (!plan) return plan.error();
+    const Result<int> code = RunSession(std::move(*plan), terminal).run();
+    if (code || code.is(Errc::kInvalid)) return code;
+    terminal.err << "muster run: " << code.error().message << '\n';
+    return kArbiterUnreachable;
+  }
+
+ private:
+  RunOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run_command() {
+  return std::make_unique<RunCommand>();
+}
+
+}  // namespace muster::cli

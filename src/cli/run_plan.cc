@@ -1,0 +1,186 @@
+#include "cli/run_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text.h"
+#include "cli/commands_file.h"
+#include "cli/options.h"
+#include "core/election/records.h"
+#include "platform/host.h"
+
+namespace muster::cli {
+namespace {
+
+/// Sets `target` by `parse`, which says kInvalid for what it does not take.
+template <typename T, typename Parse>
+Setter into(std::optional<T>& target, Parse parse) {
+  return [&target, parse](const std::string& value) -> Status {
+    const auto parsed = parse(value);
+    if (!parsed) return parsed.error();
+    target = *parsed;
+    return Done{};
+  };
+}
+
+/// One of two words.
+Setter choice(bool& target, std::string yes, std::string no) {
+  return [&target, yes = std::move(yes), no = std::move(no)](const std::string& value) -> Status {
+    if (value != yes && value != no) {
+      return {Errc::kInvalid, "\"" + value + "\" is neither " + yes + " nor " + no};
+    }
+    target = value == yes;
+    return Done{};
+  };
+}
+
+std::optional<std::string> variable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+// What a hook is given as text, a shell reads.
+ChildSpec gain_hook(const std::string& text, Duration grace) {
+  ChildSpec hook{"on-gain", muster::Command{.argv = {"/bin/sh", "-c", text}}};
+  hook.rules.setup = true;
+  hook.rules.shutdown = grace;
+  return hook;
+}
+
+}  // namespace
+
+void RunOptions::declare(CLI::App& app) {
+  arbiter_.declare(app);
+  arbiter_.declare_name(app);
+  add_value(app, "--id", "ID", "", "This node's name; host name and process id unless set",
+            [this](const std::string& value) {
+              given_.node = WorkerId(value);
+              return validate_name("node", value);
+            });
+  add_text(app, "--pod", "NAME", given_.pod, "Where it runs, for people; the host name unless set");
+  add_text(app, "--commands", "FILE", commands_file_,
+           "A YAML file with several commands, in the place of one after --");
+  add_value(app, "--restart", "POLICY", "temporary",
+            "When the command after -- is started again: permanent, transient (unless it ended "
+            "with 0), temporary (never)",
+            into(restart_, parse_restart_policy));
+  declare_terms(app);
+  declare_timings(app);
+  add_flag(app, "--json", json_, "Print what happens as JSON lines, to standard error");
+}
+
+void RunOptions::declare_terms(CLI::App& app) {
+  add_flag(app, "--try", try_once_, "Exit with 70 when somebody else leads");
+  add_value(app, "--wait", "TIME", "", "Exit with 70 when not leading after this long",
+            into(wait_, [](const std::string& text) { return parse_duration(text); }));
+  add_flag(app, "--once", one_term_, "Exit when the first term has ended, for whatever reason");
+  add_value(app, "--on-loss", "exit|recampaign", "recampaign",
+            "What to do when the lease was lost: exit with 71, or stand again",
+            choice(exit_on_loss_, "exit", "recampaign"));
+  add_value(app, "--on-failure", "exit|recampaign", "exit",
+            "What to do when the command cannot be kept running: exit with 73, or stand again "
+            "after a while",
+            choice(exit_on_failure_, "exit", "recampaign"));
+  add_text(app, "--on-gain", "SHELL-COMMAND", on_gain_,
+           "Runs to its end before the command starts, in each term; if it fails, the term does");
+  add_text(app, "--on-loss-exec", "SHELL-COMMAND", on_loss_exec_,
+           "Runs after each term, when the command has ended");
+  add_value(app, "--eligible", "on|off", "on", "off: be listed and watch, and never lead",
+            into(eligible_, [](const std::string& text) { return parse_bool(text); }));
+}
+
+void RunOptions::declare_timings(CLI::App& app) {
+  const auto duration = [](const std::string& text) { return parse_duration(text); };
+  add_duration(app, "--lease-timeout", given_.lease,
+               "A leader that has not renewed for this long may be replaced");
+  add_duration(app, "--heartbeat-interval", given_.renew_interval,
+               "Between two renewals, or two looks; a fifth of the lease unless set");
+  add_duration(app, "--heartbeat-jitter", given_.renew_jitter,
+               "Added to each look at random; a fifth of that interval unless set");
+  add_duration(app, "--request-timeout", given_.request_timeout,
+               "How long one request may take; a fifth of the lease (at most 5s) unless set");
+  add_duration(app, "--grace", given_.stop_grace,
+               "From TERM to KILL; a fifth of the lease (at most 5s) unless set");
+  add_duration(app, "--kill-margin", given_.kill_margin,
+               "KILL comes this long before the lease ends; a tenth of it unless set");
+  add_duration(app, "--worker-timeout", given_.worker_timeout,
+               "A node that was silent for this long is no longer listed; four thirds of the "
+               "lease unless set");
+  add_value(app, "--takeover-delay", "TIME", "1s",
+            "What a leader that fell silent is given to return, after its lease",
+            into(takeover_delay_, duration));
+  add_value(app, "--election-interval", "TIME", "5s", "Between two election_check events",
+            into(election_interval_, duration));
+  add_duration(app, "--startup-jitter-min", startup_jitter_min_,
+               "Wait at least this long before taking part");
+  add_duration(app, "--startup-jitter-max", startup_jitter_max_, "Wait at most this long");
+}
+
+// The variables are the weakest source: a default that a deployment sets.
+Result<CandidateOptions> RunOptions::candidate() const {
+  const auto environment = CandidateOptions::from_environment(variable);
+  if (!environment) return environment.error();
+  CandidateOptions options = given_;
+  options.eligible = eligible_.value_or(environment->eligible);
+  options.election_interval = election_interval_.value_or(environment->election_interval);
+  options.takeover_delay = takeover_delay_.value_or(environment->takeover_delay);
+  if (options.node.value().empty()) options.node = WorkerId(default_worker_id());
+  if (options.pod.empty()) options.pod = host_name();
+  if (Status status = options.validate(); !status) return status.error();
+  return options.filled();
+}
+
+Status RunOptions::add_children(RunPlan& plan) const {
+  const Duration grace = plan.candidate.stop_grace;
+  if (command_line_.empty() == commands_file_.empty()) {
+    return {Errc::kInvalid, command_line_.empty()
+                                ? "say what to run: a command after --, or --commands FILE"
+                                : "there is a command after -- and --commands, too; keep one"};
+  }
+  if (!on_gain_.empty()) plan.children.push_back(gain_hook(on_gain_, grace));
+  if (!commands_file_.empty()) {
+    if (restart_) return {Errc::kInvalid, "with --commands, write restart: in that file"};
+    auto file = read_commands(commands_file_, grace);
+    if (!file) return file.error();
+    plan.supervision.strategy = file->strategy;
+    plan.supervision.restarts_max = file->restarts_max;
+    plan.supervision.restart_window = file->restart_window;
+    for (ChildSpec& each : file->children) plan.children.push_back(std::move(each));
+    return Done{};
+  }
+  ChildSpec child{command_line_.front(), muster::Command{.argv = command_line_}};
+  child.rules.restart = restart_.value_or(RestartPolicy::kTemporary);
+  child.rules.shutdown = grace;
+  plan.children.push_back(std::move(child));
+  plan.lends_terminal = true;
+  return Done{};
+}
+
+Result<RunPlan> RunOptions::plan() const {
+  if (Status status = arbiter_.check(); !status) return status.error();
+  if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait contradict each other"};
+  if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
+    return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};
+  }
+  auto options = candidate();
+  if (!options) return options.error();
+  RunPlan plan;
+  plan.arbiter = arbiter_;
+  plan.candidate = *options;
+  plan.supervision.stop_budget = options->stop_grace;
+  plan.supervision.kill_margin = options->kill_margin;
+  if (Status status = add_children(plan); !status) return status.error();
+  plan.startup_jitter_min = startup_jitter_min_;
+  plan.startup_jitter_max = std::max(startup_jitter_min_, startup_jitter_max_);
+  plan.try_once = try_once_;
+  plan.wait = wait_;
+  plan.one_term = one_term_;
+  plan.exit_on_loss = exit_on_loss_ || one_term_;
+  plan.exit_on_failure = exit_on_failure_ || one_term_;
+  plan.on_loss_exec = on_loss_exec_;
+  plan.json = json_;
+  return plan;
+}
+
+}  // namespace muster::cli

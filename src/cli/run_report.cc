@@ -1,0 +1,106 @@
+#include "cli/run_report.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "platform/system_clock.h"
+
+namespace muster::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string epoch(Epoch e) {
+  return "epoch " + std::to_string(e.value());
+}
+
+/// What an event means to people; empty for those that are for programs only.
+struct Sentence {
+  const std::string& name;
+  const WorkerId& node;
+
+  std::string operator()(const telemetry::BecameLeader& e) const {
+    return node.value() + " leads " + name + ", " + epoch(e.epoch);
+  }
+  std::string operator()(const telemetry::LostLeadership& e) const {
+    return node.value() + " no longer leads " + name + " (" + muster::to_string(e.reason) + "), " +
+           epoch(e.epoch);
+  }
+  std::string operator()(const telemetry::LeaderChanged& e) const {
+    if (!e.current || *e.current == node) return "";
+    return "waiting: " + e.current->value() + " leads " + name + ", " + epoch(e.epoch);
+  }
+  std::string operator()(const telemetry::LeaderDown& e) const {
+    return e.former_leader.value() + " no longer leads " + name + " (" +
+           muster::to_string(e.cause) + ")";
+  }
+  std::string operator()(const telemetry::Flapping& e) const {
+    return std::to_string(e.short_terms) + " terms in a row ended soon; standing aside";
+  }
+  std::string operator()(const telemetry::CommandAccepted& e) const {
+    return "asked through the store to " + e.kind;
+  }
+  std::string operator()(const telemetry::Trouble& e) const { return e.message; }
+  std::string operator()(const telemetry::ElectionCheck&) const { return ""; }
+  std::string operator()(const telemetry::ElectionStarted&) const { return ""; }
+  std::string operator()(const telemetry::StateChanged&) const { return ""; }
+};
+
+}  // namespace
+
+RunReport::RunReport(Terminal& terminal, std::string name, bool json)
+    : terminal_(terminal), name_(std::move(name)), json_(json) {
+  if (!json_) return;
+  set_log_sink(
+      [&err = terminal_.err](const LogLine& line) {
+        Json each = {{"event", "log"},
+                     {"time", to_ms(system_wall_now())},
+                     {"level", to_string(line.level)},
+                     {"message", line.message}};
+        for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
+        err << dump(each) << std::flush;
+      },
+      LogLevel::kWarn);
+}
+
+RunReport::~RunReport() {
+  if (json_) set_log_sink({});
+}
+
+void RunReport::event(const telemetry::Event& event) {
+  if (!json_) return say(std::visit(Sentence{name_, event.node}, event.what));
+  terminal_.err << telemetry::to_json(event) + "\n" << std::flush;
+}
+
+void RunReport::child_started(const std::string& child, pid_t pid) {
+  if (json_) print({{"event", "child_started"}, {"child", child}, {"pid", pid}});
+}
+
+void RunReport::child_ended(const std::string& child, const std::string& how) {
+  if (json_) print({{"event", "child_ended"}, {"child", child}, {"how", how}});
+}
+
+void RunReport::hook_failed(const std::string& why) {
+  if (json_) return print({{"event", "hook_failed"}, {"message", why}});
+  say(why);
+}
+
+void RunReport::exit(int code, const std::string& why) {
+  if (json_) return print({{"event", "exit"}, {"code", code}, {"reason", why}});
+  say(why);
+}
+
+void RunReport::say(const std::string& sentence) {
+  if (!sentence.empty()) terminal_.err << "muster run: " + sentence + "\n" << std::flush;
+}
+
+void RunReport::print(Json json) {
+  json["time"] = to_ms(system_wall_now());
+  terminal_.err << dump(json) << std::flush;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,250 @@
+#include "cli/run_session.h"
+
+#include <signal.h>
+
+#include <utility>
+
+#include "base/text.h"
+#include "cli/exit_code.h"
+#include "platform/system_clock.h"
+#include "store/open.h"
+#include "store/probe.h"
+
+namespace muster::cli {
+namespace {
+
+/// Passed on to the commands, and a wish to end as well.
+bool ends(int number) {
+  return number == SIGTERM || number == SIGINT || number == SIGQUIT;
+}
+
+/// A command that failed by itself is worth a line, since its code may be one of ours.
+std::string own_end(const TreeEnd& tree) {
+  return tree.status && !tree.status->success() ? tree.message : "";
+}
+
+}  // namespace
+
+RunSession::RunSession(RunPlan plan, Terminal& terminal)
+    : plan_(std::move(plan)),
+      report_(terminal, plan_.arbiter.name_space, plan_.json),
+      // Before the store's threads.
+      signals_(loop_, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH},
+               [this](int number) { on_signal(number); }),
+      random_(system_random()),
+      start_timer_(loop_),
+      wait_timer_(loop_) {}
+
+RunSession::~RunSession() = default;
+
+Result<int> RunSession::run() {
+  const ArbiterOptions& arbiter = plan_.arbiter;
+  StoreOptions store_options;
+  store_options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};
+  auto store = open_store(arbiter.url, loop_, store_options);
+  if (!store) return store.error();
+  store_ = std::move(*store);
+  work_ = std::make_unique<SupervisedWork>(
+      loop_, SupervisorOptions{plan_.supervision, arbiter.name_space, plan_.candidate.node.value()},
+      plan_.children, observer());
+  candidate_ = std::make_unique<Candidate>(
+      arbiter.name_space, plan_.candidate,
+      Candidate::Surroundings{loop_, *store_, *work_, Random(random_.next()),
+                              [this](const telemetry::Event& event) { on_event(event); },
+                              [this](Callback<Done> done) {
+                                probe_store(*store_, loop_, random_,
+                                            plan_.candidate.request_timeout, std::move(done));
+                              }});
+  start_timer_.arm(random_.between(plan_.startup_jitter_min, plan_.startup_jitter_max),
+                   [this] { take_part(); });
+  loop_.run();
+  const Verdict verdict = last_word();
+  report_.exit(verdict.code, verdict.why);
+  return verdict.code;
+}
+
+void RunSession::take_part() {
+  if (plan_.wait) wait_timer_.arm(*plan_.wait, [this] { on_wait_over(); });
+  if (plan_.try_once && !plan_.candidate.eligible) {
+    return end(kNotAcquired, "this node is not eligible");
+  }
+  candidate_->start();
+}
+
+Supervisor::Callbacks RunSession::observer() {
+  return {.child_started =
+              [this](const std::string& child, pid_t pid) {
+                report_.child_started(child, pid);
+                if (plan_.lends_terminal) terminal_.lend(pid);
+              },
+          .child_ended =
+              [this](const std::string& child, const std::string& how) {
+                terminal_.take_back();
+                report_.child_ended(child, how);
+              },
+          .ending = [this](const TreeEnd& each) { on_ending(each); },
+          .ended = [this](const TreeEnd& each) { on_ended(each); }};
+}
+
+void RunSession::on_event(const telemetry::Event& event) {
+  report_.event(event);
+  if (const auto* trouble = std::get_if<telemetry::Trouble>(&event.what)) on_trouble(*trouble);
+  if (const auto* term = std::get_if<telemetry::LostLeadership>(&event.what)) on_term_over(*term);
+  if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
+    acquired_ = true;
+    last_end_.reset();
+    store_trouble_.clear();
+    wait_timer_.cancel();
+  }
+  const auto* change = std::get_if<telemetry::StateChanged>(&event.what);
+  if (!change) return;
+  const bool others_turn =
+      change->to == CandidateState::kStandby || change->to == CandidateState::kTakeoverWait;
+  if (others_turn) store_trouble_.clear();
+  if (others_turn && plan_.try_once && !acquired_) {
+    end(kNotAcquired, "somebody else leads " + plan_.arbiter.name_space);
+  }
+}
+
+void RunSession::on_trouble(const telemetry::Trouble& trouble) {
+  using Kind = telemetry::Trouble::Kind;
+  if (trouble.kind == Kind::kUnsafeStore) return end(kUnsafeStore, trouble.message);
+  if (trouble.kind != Kind::kStoreUnreachable) return;
+  store_trouble_ = trouble.message;
+  if (plan_.try_once && !acquired_) {
+    end(kArbiterUnreachable, "the store does not answer: " + trouble.message);
+  }
+}
+
+void RunSession::on_wait_over() {
+  if (acquired_) return;
+  const std::string waited = " after " + format_duration(*plan_.wait);
+  if (!store_trouble_.empty()) {
+    return end(kArbiterUnreachable, "the store does not answer" + waited + ": " + store_trouble_);
+  }
+  end(kNotAcquired, "not leading " + plan_.arbiter.name_space + waited);
+}
+
+// What the supervisor ends by itself. A lease that was not renewed is for on_term_over().
+void RunSession::on_ending(const TreeEnd& tree) {
+  switch (tree.cause) {
+    case EndCause::kRequested:
+    case EndCause::kDeadline:
+      return;
+    case EndCause::kFinished:
+      // Leaving now: the candidate's term ends because it was stopped, not because work failed.
+      decide(tree.status ? tree.status->shell_code() : kDone, own_end(tree));
+      return stop();
+    case EndCause::kStartFailed:
+    case EndCause::kRestartsExhausted:
+      if (!plan_.exit_on_failure) return;
+      // The candidate is told next, so that the term's end has its reason; then it may leave.
+      return end(kSupervisionFailed, std::string(to_string(tree.cause)) + ": " + tree.message);
+    case EndCause::kLost:
+      return;  // Only once nothing of it is left: until then this node must not be started anew.
+  }
+}
+
+void RunSession::on_ended(const TreeEnd& tree) {
+  last_end_ = tree;
+  if (hook_due_) run_loss_hook(*std::exchange(hook_due_, std::nullopt));
+  if (tree.cause == EndCause::kLost || !tree.receipt) {
+    const std::string why = tree.receipt ? tree.message : tree.receipt.error().message;
+    end(kSupervisionFailed, why);
+  }
+}
+
+void RunSession::on_term_over(const telemetry::LostLeadership& term) {
+  if (work_->running()) {
+    hook_due_ = term;
+  } else {
+    run_loss_hook(term);
+  }
+  const std::string what = "the lease of " + plan_.arbiter.name_space;
+  switch (term.reason) {
+    case EndReason::kStopped:
+    case EndReason::kStartFailed:
+    case EndReason::kWorkFailed:
+      return;
+    case EndReason::kSteppedDown:
+    case EndReason::kPaused:
+    case EndReason::kIneligible:
+      if (plan_.one_term) end(kLost, what + " was handed over");
+      return;
+    case EndReason::kExpired:
+    case EndReason::kReplaced:
+    case EndReason::kStateLost:
+      if (plan_.exit_on_loss) end(kLost, what + " was lost (" + to_string(term.reason) + ")");
+      return;
+  }
+}
+
+void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
+  if (plan_.on_loss_exec.empty()) return;
+  std::vector<std::string> variables = environment();
+  variables.push_back("MUSTER_EPOCH=" + std::to_string(term.epoch.value()));
+  variables.push_back("MUSTER_NAME=" + plan_.arbiter.name_space);
+  variables.push_back("MUSTER_NODE=" + plan_.candidate.node.value());
+  variables.push_back("MUSTER_REASON=" + std::string(to_string(term.reason)));
+  hook_ = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
+                                 [this](const Status& status) {
+                                   if (!status) report_.hook_failed(status.error().message);
+                                   loop_.post([this] {
+                                     hook_.reset();
+                                     leave_when_done();
+                                   });
+                                 });
+}
+
+void RunSession::on_signal(int number) {
+  const bool running = work_ && work_->running();
+  // The stop that follows sends TERM itself, to one command after the other, the last one first.
+  if (running && number != SIGTERM) work_->forward_signal(number);
+  if (!ends(number) && (number != SIGHUP || running)) return;
+  // The second time, for people who have waited long enough.
+  if (std::exchange(stop_signal_, number) != 0 && running) return work_->kill();
+  stopped_at_work_ = stopped_at_work_ || running;
+  stop();
+}
+
+void RunSession::decide(int code, std::string why) {
+  if (!verdict_) verdict_ = Verdict{code, std::move(why)};
+}
+
+void RunSession::end(int code, std::string why) {
+  decide(code, std::move(why));
+  loop_.post([this] { stop(); });
+}
+
+void RunSession::stop() {
+  if (std::exchange(stopping_, true)) return;
+  start_timer_.cancel();
+  wait_timer_.cancel();
+  candidate_->stop([this] {
+    stopped_ = true;
+    leave_when_done();
+  });
+}
+
+// The hook of the last term is waited for, as long as a hook may take.
+void RunSession::leave_when_done() {
+  if (stopped_ && !hook_) loop_.stop();
+}
+
+RunSession::Verdict RunSession::last_word() const {
+  Verdict verdict = verdict_.value_or(Verdict{128 + stop_signal_, ""});
+  const bool unproven = last_end_ ? !last_end_->receipt.ok() : work_->running();
+  if (unproven && verdict.code != kSupervisionFailed) {
+    return {kSupervisionFailed, "the command could not be ended; its lease is left to run out"};
+  }
+  if (verdict_) return verdict;
+  // Stopped by a signal: the command's own end, if one ran.
+  if (stopped_at_work_ && last_end_ && last_end_->status) {
+    return {last_end_->status->shell_code(), own_end(*last_end_)};
+  }
+  verdict.why = "stopped by " + signal_name(stop_signal_) +
+                (stopped_at_work_ ? "" : " while waiting to lead " + plan_.arbiter.name_space);
+  return verdict;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "candidate/candidate.h"
+#include "candidate/supervised_work.h"
+#include "cli/hook.h"
+#include "cli/run_plan.h"
+#include "cli/run_report.h"
+#include "platform/event_loop.h"
+#include "platform/foreground.h"
+#include "platform/signal_watch.h"
+
+namespace muster::cli {
+
+/// One `muster run`, from its start to its exit code: a candidate, the work it runs while it
+/// leads, the signals that people send, and the decision when it is over. Everything happens on
+/// one loop, on the thread that calls run(). Once.
+class RunSession {
+ public:
+  RunSession(RunPlan plan, Terminal& terminal);
+  ~RunSession();
+
+  /// An error when the store's address is no good.
+  [[nodiscard]] Result<int> run();
+
+ private:
+  /// Why this is over; the first reason stands.
+  struct Verdict {
+    int code;
+    std::string why;
+  };
+
+  void on_event(const telemetry::Event& event);
+  void on_term_over(const telemetry::LostLeadership& term);
+  void on_trouble(const telemetry::Trouble& trouble);
+  void on_ending(const TreeEnd& end);
+  void on_ended(const TreeEnd& end);
+  void on_signal(int number);
+  void on_wait_over();
+  void run_loss_hook(const telemetry::LostLeadership& term);
+
+  void take_part();
+  void decide(int code, std::string why);
+  /// Decides, and leaves once the caller has returned.
+  void end(int code, std::string why);
+  void stop();
+  void leave_when_done();
+  [[nodiscard]] Verdict last_word() const;
+  [[nodiscard]] Supervisor::Callbacks observer();
+
+  const RunPlan plan_;
+  RunReport report_;
+  EventLoop loop_;
+  SignalWatch signals_;
+  Random random_;
+  Timer start_timer_;
+  Timer wait_timer_;
+  ForegroundTerminal terminal_;
+  std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<SupervisedWork> work_;
+  std::unique_ptr<Candidate> candidate_;
+  std::unique_ptr<Hook> hook_;
+
+  std::optional<Verdict> verdict_;
+  std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
+  std::string store_trouble_;        ///< What the store answered last, if that was a failure.
+  std::optional<telemetry::LostLeadership> hook_due_;  ///< Once its work has ended.
+  int stop_signal_ = 0;
+  bool stopped_at_work_ = false;  ///< The signal came while the command ran.
+  bool acquired_ = false;         ///< Ever.
+  bool stopping_ = false;
+  bool stopped_ = false;  ///< The candidate has left.
+};
+
+}  // namespace muster::cli

@@ -31,6 +31,9 @@ namespace muster {
 /// is near.
 [[nodiscard]] std::string nearest(std::string_view text, std::span<const std::string> candidates);
 
+/// Whether the bytes are text: no overlong forms, no surrogates, nothing above U+10FFFF.
+[[nodiscard]] bool is_utf8(std::string_view bytes);
+
 /// %XX-decoding. kInvalid on a stray or malformed percent sign.
 [[nodiscard]] Result<std::string> percent_decode(std::string_view text);
 

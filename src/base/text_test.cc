@@ -49,5 +49,18 @@ TEST(TextTest, PercentEscapesAreDecodedOrRefused) {
   for (const char* bad : {"%", "%2", "a%zz"}) EXPECT_TRUE(percent_decode(bad).is(Errc::kInvalid));
 }
 
+TEST(TextTest, TellsTextFromOtherBytes) {
+  for (const char* text : {"", "plain", "caf\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+                           "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+  }
+  // Cut off, a stray continuation, overlong, a surrogate, above the last, bytes of no encoding.
+  for (const char* bytes : {"\xc3", "\x80", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80",
+                            "\xf4\x90\x80\x80", "\xf0\x8f\xbf\xbf", "a\xff", "\xe2\x82"}) {
+    EXPECT_FALSE(is_utf8(bytes));
+  }
+  EXPECT_TRUE(is_utf8(std::string_view("\0", 1)));
+}
+
 }  // namespace
 }  // namespace muster

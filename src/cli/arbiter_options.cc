@@ -6,7 +6,8 @@
 namespace muster::cli {
 
 void ArbiterOptions::declare(CLI::App& app) {
-  add_text(app, "--arbiter", "URL", url, "The store that judges: file:///…, s3://…, etcd://…");
+  add_text(app, "--arbiter", "URL", url,
+           "The store that judges: file:///…, s3://…, etcd://…, muster://…");
   add_text(app, "--cacert", "FILE", hub.ca_file, "Who may vouch for the store's server (PEM)");
   add_text(app, "--cert", "FILE", hub.cert_file, "What this side shows (PEM), with --key");
   add_text(app, "--key", "FILE", hub.key_file, "The private key of --cert (PEM)");

@@ -36,7 +36,7 @@ class LintCommand final : public Command {
            "Refuses unsafe timings with exit code 64. Limits and prices are those that S3 "
            "publishes for\n"
            "one prefix and for standard storage in US regions; a store that pushes changes (file, "
-           "etcd)\n"
+           "etcd, muster)\n"
            "notices a crash up to one heartbeat earlier.\n";
   }
 

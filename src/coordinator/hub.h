@@ -75,7 +75,7 @@ class GlobalCoordinator {
 };
 
 struct HubOptions {
-  std::string ca_file;  ///< For etcd:// over TLS.
+  std::string ca_file;  ///< For etcd:// and muster:// over TLS.
   std::string cert_file;
   std::string key_file;
   Duration store_timeout = 5s;  ///< For calls through store().

@@ -4,21 +4,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "coordinator/settled_put.h"
 #include "core/election/records.h"
 #include "plugins/record_json.h"
 
 namespace muster {
 namespace {
-
-/// JSON holds text only; bytes that are none would come back changed.
-bool is_utf8(const std::string& text) {
-  try {
-    return !record::Json(text).dump().empty();
-  } catch (const record::Json::exception&) {
-    return false;
-  }
-}
 
 Status run(const QueuePlugin::Handler& handler, QueueClaim& claim) {
   try {
@@ -65,6 +57,7 @@ std::string QueuePlugin::new_id() {
 Result<std::string> QueuePlugin::enqueue(std::string payload, std::string id) {
   if (id.empty()) id = new_id();
   if (Status valid = validate_name("message id", id); !valid) return valid.error();
+  // JSON holds text only; bytes that are none would come back changed.
   if (!is_utf8(payload)) return {Errc::kInvalid, "the payload is not UTF-8; encode it first"};
   const queue::Message message{id, std::move(payload), clock_.wall_now()};
   const Key key = keys_.message(id);

@@ -6,6 +6,7 @@
 #include "store/etcd/etcd_store.h"
 #include "store/file/file_store.h"
 #include "store/memory/memory_store.h"
+#include "store/muster/muster_store.h"
 #include "store/s3/s3_store.h"
 #include "store/url.h"
 
@@ -39,16 +40,22 @@ Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
   return open_etcd_store(url, etcd, loop);
 }
 
+Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
+  MusterStoreOptions muster;
+  muster.ca_file = options.tls.ca;
+  muster.cert_file = options.tls.cert;
+  muster.key_file = options.tls.key;
+  return open_muster_store(url, muster, loop);
+}
+
 struct Scheme {
   const char* name;
   Opened (*open)(const Url&, Loop&, const StoreOptions&);
 };
 
 constexpr std::array kSchemes{
-    Scheme{"etcd", open_etcd},
-    Scheme{"file", open_file},
-    Scheme{"memory", open_memory},
-    Scheme{"s3", open_s3},
+    Scheme{"etcd", open_etcd},     Scheme{"file", open_file}, Scheme{"memory", open_memory},
+    Scheme{"muster", open_muster}, Scheme{"s3", open_s3},
 };
 
 }  // namespace

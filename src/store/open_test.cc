@@ -14,6 +14,9 @@ TEST(OpenStoreTest, TheSchemeChoosesTheStore) {
   const auto memory = open_store("memory:", loop, {});
   ASSERT_TRUE(memory.ok());
   EXPECT_EQ((*memory)->describe(), "memory:");
+  const auto muster = open_store("muster://h1,h2:9100/app", loop, {});
+  ASSERT_TRUE(muster.ok());
+  EXPECT_EQ((*muster)->describe(), "muster://h1,h2:9100/app");
 }
 
 TEST(OpenStoreTest, AnUnknownSchemeIsAnsweredWithTheKnownOnes) {
@@ -30,6 +33,10 @@ TEST(OpenStoreTest, WhatAStoreCannotUseIsRefused) {
   EXPECT_TRUE(open_store("memory://name", loop, {}).is(Errc::kInvalid));
   EXPECT_TRUE(open_store("file://host/dir", loop, {}).is(Errc::kInvalid));
   EXPECT_TRUE(open_store("no address", loop, {}).is(Errc::kInvalid));
+  for (const char* url : {"muster:///app", "muster://host:0/app", "muster://host/app?lease=1s",
+                          "muster://user:secret@host/app"}) {
+    EXPECT_TRUE(open_store(url, loop, {}).is(Errc::kInvalid)) << url;
+  }
 }
 
 }  // namespace

@@ -4,12 +4,27 @@
 #include "platform/system_clock.h"
 #include "tests/support/child_process.h"
 #include "tests/support/etcd_cluster.h"
+#include "tests/support/musterd_cluster.h"
 #include "tests/support/radosgw.h"
 
 namespace muster {
+namespace {
+
+const testing::MusterdCluster& musterd() {
+  static const testing::EtcdCluster engine;
+  static const testing::MusterdCluster cluster = [] {
+    testing::MusterdClusterOptions options;
+    options.servers = 3;
+    options.engine = engine.url("muster");
+    return testing::MusterdCluster(options);
+  }();
+  return cluster;
+}
+
+}  // namespace
 
 const std::vector<std::string>& store_kinds() {
-  static const std::vector<std::string> kinds = {"s3", "file", "etcd"};
+  static const std::vector<std::string> kinds = {"s3", "file", "etcd", "muster"};
   return kinds;
 }
 
@@ -20,6 +35,7 @@ std::string fresh_store(const std::string& kind) {
     static const TempDir dir;
     return "file://" + (dir.path() / scope).string();
   }
+  if (kind == "muster") return musterd().url(scope);
   MUSTER_CHECK(kind == "etcd");
   static const testing::EtcdCluster cluster = [] {
     testing::EtcdClusterOptions options;

@@ -1,16 +1,10 @@
 #include "tests/support/etcd_cluster.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -18,6 +12,8 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+
+#include "tests/support/spawn.h"
 
 namespace muster::testing {
 namespace {
@@ -27,47 +23,6 @@ using namespace std::chrono_literals;
 
 [[noreturn]] void fail(const std::string& what) {
   throw std::runtime_error("EtcdCluster: " + what);
-}
-
-/// A loopback port that is bound but never listened on: the kernel gives it to nobody who asks for
-/// "any port", while a server that sets SO_REUSEADDR, as etcd does, may still listen on it.
-std::pair<UniqueFd, int> reserve_port() {
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(fd.get(), generic, length) != 0 || ::getsockname(fd.get(), generic, &length) != 0) {
-    fail("no free loopback port");
-  }
-  return {std::move(fd), ntohs(address.sin_port)};
-}
-
-/// Starts a program with standard output and error on `out`. The child dies with this thread.
-pid_t spawn(const std::vector<std::string>& words, int out) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) fail("fork failed");
-  if (pid > 0) return pid;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);
-  ::dup2(out, STDOUT_FILENO);
-  ::dup2(out, STDERR_FILENO);
-  ::execvp(argv[0], argv.data());
-  ::_exit(127);
-}
-
-int reap(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 struct Output {
@@ -208,10 +163,7 @@ void EtcdCluster::kill(int index) {
 void EtcdCluster::stop(int index) {
   ::kill(at(index).pid, SIGSTOP);
   // The signal is only under way when kill() returns; the wait ends when the last thread stands.
-  int status = 0;
-  while (::waitpid(at(index).pid, &status, WUNTRACED) < 0 && errno == EINTR) {
-  }
-  if (!WIFSTOPPED(status)) fail("a member ended instead of stopping");
+  if (!await_stopped(at(index).pid)) fail("a member ended instead of stopping");
   at(index).stopped = true;
 }
 

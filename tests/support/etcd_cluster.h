@@ -50,6 +50,8 @@ class EtcdCluster {
   /// etcd's default, the same one with an earlier history.
   void restart_empty(const std::string& token);
 
+  /// The process of a member that runs.
+  [[nodiscard]] pid_t pid(int member) const { return at(member).pid; }
   /// The member that runs, is not stopped and leads by its own account; waits up to 20 s for one.
   [[nodiscard]] int leader() const;
 

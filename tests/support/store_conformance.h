@@ -21,6 +21,9 @@ struct StoreFactory {
   std::function<std::unique_ptr<ObjectStore>(Loop& loop, const std::string& scope)> open;
   /// Handles on one scope may live on different threads.
   bool many_threads = true;
+  /// The largest body that it must keep: 512 KiB, which is what one entry of a log may hold, unless
+  /// nobody keeps a log in it.
+  std::size_t largest_body = 512 * 1024;
 };
 
 inline void PrintTo(const StoreFactory& factory, std::ostream* out) {

@@ -1,129 +1,17 @@
 #include "store/etcd/client.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/support/channel_arguments.h>
-
-#include <algorithm>
-#include <optional>
-
-#include "base/log.h"
 #include "etcd/rpc.pb.h"
 
 namespace muster::etcd {
 namespace {
 
 constexpr Duration kAuthenticateTimeout = 5s;
-constexpr Duration kFirstBackoff = 50ms;
-constexpr Duration kLeastAttempt = 50ms;
-
-grpc::ChannelArguments channel_arguments() {
-  grpc::ChannelArguments arguments;
-  // Nothing is sent twice unless we say so.
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Connections of this store only, so that they end with it.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A peer that hangs is found by pings. etcd hangs up on clients that ping more often than every
-  // five seconds (--grpc-keepalive-min-time), so this stays above it.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 6000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A member that comes back is noticed soon; the floor is also the time a connect may take.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return arguments;
-}
+constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
 
 }  // namespace
 
-/// One stream to one member. gRPC writes to it from its own thread until the tags are done, so
-/// each tag holds it.
-struct Client::Attempt {
-  explicit Attempt(std::size_t member) : endpoint(member) {}
-  std::size_t endpoint;
-  std::optional<std::string> token;
-  bool sent = false;
-  bool answered = false;
-  grpc::ClientContext context;
-  grpc::ByteBuffer response;
-  grpc::Status status;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
-};
-
-struct Client::Call {
-  Call(Loop& loop, std::string m, grpc::ByteBuffer r, Access a, Deadline d,
-       Callback<grpc::ByteBuffer> callback)
-      : method(std::move(m)),
-        request(std::move(r)),
-        access(a),
-        by(d),
-        done(std::move(callback)),
-        deadline(loop),
-        pause(loop) {}
-
-  std::string method;
-  grpc::ByteBuffer request;
-  Access access;
-  Deadline by;
-  Callback<grpc::ByteBuffer> done;
-  Timer deadline;
-  Timer pause;  ///< Bounds the attempt, or waits for the next one.
-  std::size_t attempts = 0;
-  bool reauthenticated = false;
-  std::shared_ptr<Attempt> attempt;
-  std::string last_error;
-
-  [[nodiscard]] Stage stage() const {
-    if (!attempt || !attempt->sent) return Stage::kUnsent;
-    return access == Access::kWrite ? Stage::kWriteSent : Stage::kReadSent;
-  }
-};
-
-Client::Client(ClientOptions options, Loop& loop)
-    : options_(std::move(options)), loop_(loop), thread_(loop) {
-  for (const std::string& endpoint : options_.endpoints) {
-    const std::string target = endpoint.starts_with("unix:") ? endpoint : "dns:///" + endpoint;
-    channels_.push_back(
-        grpc::CreateCustomChannel(target, options_.credentials, channel_arguments()));
-  }
-}
-
-Client::~Client() {
-  lifetime_.renew();
-  for (const Shared& call : calls_) {
-    call->deadline.cancel();
-    call->pause.cancel();
-    if (call->attempt) call->attempt->context.TryCancel();
-    call->attempt = nullptr;
-  }
-}
-
-void Client::start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
-                   Callback<grpc::ByteBuffer> done) {
-  auto call = std::make_shared<Call>(loop_, std::move(method), std::move(request), access, by,
-                                     std::move(done));
-  calls_.insert(call);
-  call->deadline.arm(by, [this, weak = std::weak_ptr(call)] {
-    if (const Shared locked = weak.lock()) expire(locked);
-  });
-  begin(call);
-}
-
-void Client::begin(const Shared& call) {
-  if (call->access != Access::kReadAhead && holds_ > 0) return waiting_.push_back(call);
-  // Logging in needs no token; everything else does where a user is named.
-  const bool logs_in = call->method == "/etcdserverpb.Auth/Authenticate";
-  if (!options_.user.empty() && !token_ && !logs_in) {
-    waiting_.push_back(call);
-    return authenticate();
-  }
-  attempt(call);
-}
+Client::Client(const ClientOptions& options, Loop& loop)
+    : remote::Client(options, loop), user_(options.user), password_(options.password) {}
 
 void Client::prepare(grpc::ClientContext& context) const {
   // A member cut off from the others says so at once and does not let us wait.
@@ -131,164 +19,42 @@ void Client::prepare(grpc::ClientContext& context) const {
   if (token_ && !token_->empty()) context.AddMetadata("token", *token_);
 }
 
-void Client::attempt(const Shared& call) {
-  const Duration left = call->by - loop_.now();
-  if (left <= Duration::zero()) return;  // The deadline's timer is about to fire.
-  auto attempt = std::make_shared<Attempt>(current_);
-  attempt->token = token_;
-  attempt->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
-  prepare(attempt->context);
-  grpc::GenericStub stub(channels_[current_]);
-  attempt->stream = stub.PrepareCall(&attempt->context, call->method, thread_.queue());
-  call->attempt = attempt;
-  ++call->attempts;
-  limit_attempt(call);
-  attempt->stream->StartCall(CompletionThread::tag(
-      lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
+remote::Outcome Client::judge(const grpc::Status& status, const grpc::ClientContext&,
+                              remote::Stage stage) const {
+  return etcd::judge(status.error_code(), status.error_message(), stage);
 }
 
-void Client::limit_attempt(const Shared& call) {
-  if (channels_.size() < 2) return;
-  // Longer in each round, so that a cluster that is merely slow is waited for in the end, and
-  // never so long that no time is left for another member.
-  const auto round = std::min<std::size_t>((call->attempts - 1) / channels_.size(), 4);
-  const Duration left = call->by - loop_.now();
-  const Duration limit =
-      std::min(options_.attempt_timeout * (1 << round), std::max(left / 2, kLeastAttempt));
-  call->pause.arm(limit, [this, weak = std::weak_ptr(call)] {
-    const Shared locked = weak.lock();
-    if (!locked || !locked->attempt) return;
-    locked->last_error = "no answer from " + options_.endpoints[locked->attempt->endpoint];
-    leave(locked->attempt->endpoint, "no answer");
-    locked->attempt->context.TryCancel();
-    retry(locked);
-  });
+bool Client::ready(const std::string& method) {
+  // Logging in needs no token; everything else does where a user is named.
+  if (user_.empty() || token_ || method == kAuthenticate) return true;
+  authenticate();
+  return false;
 }
 
-void Client::on_open(const Shared& call, const std::shared_ptr<Attempt>& attempt, bool ok) {
-  if (call->attempt != attempt) return;
-  const auto finish = [this, call, attempt] {
-    attempt->stream->Finish(&attempt->status,
-                            CompletionThread::tag(lifetime_.wrap(
-                                [this, call, attempt](bool) { on_finish(call, attempt); })));
-  };
-  if (!ok) return finish();
-  attempt->sent = true;
-  // From here on a write belongs to this member, however long it takes.
-  if (call->access == Access::kWrite) call->pause.cancel();
-  attempt->stream->WriteLast(call->request, grpc::WriteOptions(),
-                             CompletionThread::tag([attempt](bool) {}));
-  attempt->stream->Read(&attempt->response,
-                        CompletionThread::tag(lifetime_.wrap([call, attempt, finish](bool read) {
-                          attempt->answered = read;
-                          if (call->attempt == attempt) finish();
-                        })));
-}
-
-void Client::on_finish(const Shared& call, const std::shared_ptr<Attempt>& attempt) {
-  if (call->attempt != attempt) return;
-  if (attempt->status.ok() && attempt->answered) {
-    served_ = served_ || attempt->endpoint == current_;
-    return complete(call, std::move(attempt->response));
-  }
-  Outcome outcome =
-      judge(attempt->status.error_code(), attempt->status.error_message(), call->stage());
-  if (outcome.reaction == Reaction::kTryAgain) {
-    leave(attempt->endpoint, outcome.error.message);
-    call->last_error = outcome.error.message;
-    return retry(call);
-  }
-  if (outcome.reaction == Reaction::kReauthenticate && !options_.user.empty() &&
-      !call->reauthenticated) {
-    call->reauthenticated = true;
-    call->attempt = nullptr;
-    call->pause.cancel();
-    if (token_ == attempt->token) token_.reset();
-    return begin(call);
-  }
-  if (outcome.error.code == Errc::kAmbiguous) leave(attempt->endpoint, outcome.error.message);
-  complete(call, std::move(outcome.error));
-}
-
-void Client::retry(const Shared& call) {
-  call->attempt = nullptr;
-  const std::size_t round = call->attempts / channels_.size();
-  if (call->attempts % channels_.size() != 0) {
-    call->pause.cancel();
-    return begin(call);
-  }
-  // Every member has been asked once more; a moment's rest spares them and us.
-  const Duration delay = kFirstBackoff * (1 << std::min<std::size_t>(round, 4));
-  call->pause.arm(delay, [this, weak = std::weak_ptr(call)] {
-    if (const Shared locked = weak.lock()) begin(locked);
-  });
-}
-
-void Client::leave(std::size_t endpoint, const std::string& reason) {
-  if (endpoint != current_) return;
-  if (served_) {
-    log_warn("etcd member failed",
-             {{"endpoint", options_.endpoints[endpoint]}, {"reason", reason}});
-  }
-  served_ = false;
-  current_ = (current_ + 1) % channels_.size();
-}
-
-void Client::expire(const Shared& call) {
-  const Stage stage = call->stage();
-  if (call->attempt) {
-    leave(call->attempt->endpoint, "no answer by the deadline");
-    call->attempt->context.TryCancel();
-  }
-  if (stage == Stage::kWriteSent) {
-    return complete(
-        call, Error{Errc::kAmbiguous, "etcd did not answer in time; the write may have landed"});
-  }
-  complete(call, Error{Errc::kUnavailable, call->last_error.empty() ? "etcd did not answer in time"
-                                                                    : call->last_error});
-}
-
-void Client::complete(const Shared& call, Result<grpc::ByteBuffer> result) {
-  call->attempt = nullptr;
-  call->deadline.cancel();
-  call->pause.cancel();
-  std::erase(waiting_, call);
-  calls_.erase(call);
-  // Posted and not called: the callback may destroy this client.
-  loop_.post(lifetime_.wrap([done = std::move(call->done), result = std::move(result)]() mutable {
-    done(std::move(result));
-  }));
-}
-
-void Client::hold() {
-  ++holds_;
-}
-
-void Client::release() {
-  if (--holds_ == 0) resume_waiting();
-}
-
-void Client::resume_waiting() {
-  for (const Shared& call : std::exchange(waiting_, {})) begin(call);
+bool Client::renew_credentials(std::uint64_t refused) {
+  if (user_.empty()) return false;
+  if (refused == token_number_) token_.reset();
+  return true;
 }
 
 void Client::authenticate() {
   if (authenticating_) return;
   authenticating_ = true;
   etcdserverpb::AuthenticateRequest request;
-  request.set_name(options_.user);
-  request.set_password(options_.password);
+  request.set_name(user_);
+  request.set_password(password_);
   unary<etcdserverpb::AuthenticateResponse>(
-      "/etcdserverpb.Auth/Authenticate", request, Access::kReadAhead,
-      loop_.now() + kAuthenticateTimeout,
+      kAuthenticate, request, Access::kReadAhead, loop().now() + kAuthenticateTimeout,
       [this](Result<etcdserverpb::AuthenticateResponse> response) {
         authenticating_ = false;
         if (response) {
           token_ = response->token();
+          ++token_number_;
         } else if (response.is(Errc::kUnsupported)) {
           token_ = "";  // Nobody is asked for a password here, so the requests go without.
+          ++token_number_;
         } else if (!response.is(Errc::kUnavailable)) {
-          for (const Shared& call : std::exchange(waiting_, {})) complete(call, response.error());
+          fail_waiting(response.error());
         }
         // Whoever is left and has time asks again.
         resume_waiting();

@@ -1,128 +1,45 @@
 #pragma once
 
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
-#include <grpcpp/security/credentials.h>
-
-#include <memory>
+#include <optional>
 #include <string>
-#include <unordered_set>
-#include <utility>
-#include <vector>
 
-#include "base/loop.h"
-#include "store/etcd/completion_thread.h"
 #include "store/etcd/outcome.h"
-#include "store/store.h"
+#include "store/remote/client.h"
 
 namespace muster::etcd {
 
-enum class Access {
-  kRead,       ///< Asking twice does no harm.
-  kReadAhead,  ///< The same, and it goes out while others are held back.
-  kWrite,      ///< Asking twice may act twice.
+using remote::Access;
+
+struct ClientOptions : remote::ClientOptions {
+  ClientOptions() { name = "etcd"; }
+  std::string user{};
+  std::string password{};
 };
 
-struct ClientOptions {
-  std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
-  std::string user;
-  std::string password;
-  /// A read, and the way to a member for a write, goes to another member after this long.
-  Duration attempt_timeout = 1s;
-};
-
-/// Asks a cluster of etcd members: one connection each, one member in use until it fails.
-///
-/// A request is handed to gRPC only when a stream to a member stands, so "never left" is a fact
-/// and not a guess: such a request, and one that the member refused unread, goes to the next
-/// member while there is time. A read without an answer does, too. A write that has left does not.
-/// gRPC's own retries are off. Every call completes once, posted to the loop, by its deadline.
-///
-/// Destroying it cancels everything, waits for gRPC, and no completion comes afterwards.
-/// Loop thread only.
-class Client {
+/// Asks etcd members, and logs in first where a user is named: a token is fetched with the first
+/// request and again whenever etcd refuses it; requests wait meanwhile. Loop thread only.
+class Client final : public remote::Client {
  public:
-  Client(ClientOptions options, Loop& loop);
-  ~Client();
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
+  Client(const ClientOptions& options, Loop& loop);
 
-  /// One request to `method` ("/package.Service/Method") and its answer.
-  template <typename Response, typename Request>
-  void unary(std::string method, const Request& request, Access access, Deadline by,
-             Callback<Response> done) {
-    start(std::move(method), to_bytes(request), access, by,
-          parsed<Response>(access, std::move(done)));
-  }
+  void prepare(grpc::ClientContext& context) const override;
 
-  /// Requests begun between these two wait, each at most until its deadline.
-  void hold();
-  void release();
-
-  /// For streams, which their owner keeps and makes again: the member in use, ...
-  [[nodiscard]] std::size_t endpoint() const { return current_; }
-  [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const {
-    return channels_[current_];
-  }
-  /// ... what every request carries, and how to say that the member failed.
-  void prepare(grpc::ClientContext& context) const;
-  void leave(std::size_t endpoint, const std::string& reason);
-  [[nodiscard]] grpc::CompletionQueue* queue() { return thread_.queue(); }
+ protected:
+  [[nodiscard]] remote::Outcome judge(const grpc::Status& status,
+                                      const grpc::ClientContext& context,
+                                      remote::Stage stage) const override;
+  bool ready(const std::string& method) override;
+  [[nodiscard]] std::uint64_t credentials_number() const override { return token_number_; }
+  bool renew_credentials(std::uint64_t refused) override;
 
  private:
-  struct Attempt;
-  struct Call;
-  using Shared = std::shared_ptr<Call>;
-
-  template <typename Request>
-  static grpc::ByteBuffer to_bytes(const Request& request) {
-    grpc::ByteBuffer bytes;
-    bool own = false;
-    const auto status = grpc::SerializationTraits<Request>::Serialize(request, &bytes, &own);
-    MUSTER_CHECK(status.ok());
-    return bytes;
-  }
-  template <typename Response>
-  static Callback<grpc::ByteBuffer> parsed(Access access, Callback<Response> done) {
-    return [access, done = std::move(done)](Result<grpc::ByteBuffer> bytes) {
-      if (!bytes) return done(bytes.error());
-      Response response;
-      if (grpc::SerializationTraits<Response>::Deserialize(&*bytes, &response).ok()) {
-        return done(std::move(response));
-      }
-      done(Error{access == Access::kWrite ? Errc::kAmbiguous : Errc::kCorrupt,
-                 "etcd's answer cannot be read"});
-    };
-  }
-
-  void start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
-             Callback<grpc::ByteBuffer> done);
-  void begin(const Shared& call);
-  void attempt(const Shared& call);
-  void limit_attempt(const Shared& call);
-  void on_open(const Shared& call, const std::shared_ptr<Attempt>& attempt, bool ok);
-  void on_finish(const Shared& call, const std::shared_ptr<Attempt>& attempt);
-  void retry(const Shared& call);
-  void expire(const Shared& call);
-  void complete(const Shared& call, Result<grpc::ByteBuffer> result);
   void authenticate();
-  void resume_waiting();
 
-  ClientOptions options_;
-  Loop& loop_;
-  std::vector<std::shared_ptr<grpc::Channel>> channels_;
-  std::size_t current_ = 0;
-  bool served_ = false;  ///< The member in use has answered since it was chosen.
+  std::string user_;
+  std::string password_;
   std::optional<std::string> token_;
+  std::uint64_t token_number_ = 0;
   bool authenticating_ = false;
-  int holds_ = 0;
-  std::vector<Shared> waiting_;  ///< For a token or for release(); bounded by the callers.
-  std::unordered_set<Shared> calls_;
-  Lifetime lifetime_;
-  CompletionThread thread_;
 };
 
 }  // namespace muster::etcd

@@ -1,16 +1,14 @@
 #include "store/etcd/etcd_store.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "store/etcd/client.h"
-#include "store/etcd/identity.h"
 #include "store/etcd/requests.h"
 #include "store/etcd/watch_stream.h"
+#include "store/remote/channel.h"
+#include "store/remote/identity.h"
 
 namespace muster {
 namespace {
@@ -24,24 +22,16 @@ constexpr Duration kFindRevisionTimeout = 5s;
 /// What etcd adds to a request before it measures it: an id, the user's name, lengths.
 constexpr std::size_t kEnvelopeBytes = 256;
 
-class EtcdWatch final : public Watch {
- public:
-  explicit EtcdWatch(std::shared_ptr<WatchStream> stream) : stream_(std::move(stream)) {}
-  ~EtcdWatch() override { stream_->close(); }
-
- private:
-  std::shared_ptr<WatchStream> stream_;
-};
-
 class EtcdStore final : public ObjectStore {
  public:
-  EtcdStore(const Url& url, const EtcdOptions& options, etcd::ClientOptions client, Loop& loop)
+  EtcdStore(const Url& url, const EtcdOptions& options, const etcd::ClientOptions& client,
+            Loop& loop)
       : options_(options),
         address_(url.redacted()),
         loop_(loop),
         requests_(url.path),
         identity_(address_),
-        client_(std::move(client), loop) {}
+        client_(client, loop) {}
   ~EtcdStore() override {
     for (const auto& watch : watches_) {
       if (const auto stream = watch.lock()) stream->close();
@@ -90,12 +80,8 @@ class EtcdStore final : public ObjectStore {
 
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    WatchStream::Setup setup{std::move(prefix), 0, false, std::move(on_event)};
-    if (!cursor.empty()) {
-      const auto revision = etcd::to_number(cursor);
-      setup.after = revision.value_or(0);
-      setup.lost = !revision;
-    }
+    WatchStream::Setup setup{"etcd", std::move(prefix), 0, false, std::move(on_event)};
+    setup.resume(cursor);
     auto stream = std::make_shared<WatchStream>(
         client_, requests_, loop_,
         [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
@@ -105,7 +91,7 @@ class EtcdStore final : public ObjectStore {
     std::erase_if(watches_, [](const auto& old) { return old.expired(); });
     watches_.push_back(stream);
     stream->open();
-    return std::make_unique<EtcdWatch>(std::move(stream));
+    return std::make_unique<remote::WatchHandle>(std::move(stream));
   }
 
  private:
@@ -184,72 +170,26 @@ class EtcdStore final : public ObjectStore {
   std::string address_;
   Loop& loop_;
   etcd::Requests requests_;
-  etcd::Identity identity_;
+  remote::Identity identity_;
   std::vector<std::weak_ptr<WatchStream>> watches_;
   Lifetime lifetime_;
   etcd::Client client_;
 };
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  if (!in || text.str().empty()) {
-    return {Errc::kInvalid, "cannot read " + path + ", which the TLS options name"};
-  }
-  return text.str();
-}
-
-Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const EtcdOptions& options) {
-  if (options.cert_file.empty() != options.key_file.empty()) {
-    return {Errc::kInvalid, "a TLS certificate and its key are given together or not at all"};
-  }
-  if (options.ca_file.empty() && options.cert_file.empty()) {
-    return grpc::InsecureChannelCredentials();
-  }
-  grpc::SslCredentialsOptions ssl;
-  const std::pair<const std::string&, std::string&> files[] = {
-      {options.ca_file, ssl.pem_root_certs},
-      {options.cert_file, ssl.pem_cert_chain},
-      {options.key_file, ssl.pem_private_key},
-  };
-  for (const auto& [path, content] : files) {
-    if (path.empty()) continue;
-    auto text = read_file(path);
-    if (!text) return text.error();
-    content = std::move(*text);
-  }
-  return grpc::SslCredentials(ssl);
-}
-
-/// host, host:port, [v6] or [v6]:port, with etcd's port where none is named.
-Result<std::string> with_port(const std::string& host) {
-  const auto colon = host.rfind(':');
-  const auto bracket = host.rfind(']');
-  const bool has_port =
-      colon != std::string::npos && (bracket == std::string::npos || colon > bracket);
-  if (!has_port) return host + ":2379";
-  const auto port = parse_unsigned(std::string_view(host).substr(colon + 1));
-  if (colon == 0 || !port || *port == 0 || *port > 65535) {
-    return {Errc::kInvalid, host + " is not host:port"};
-  }
-  return host;
-}
 
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
                                                      Loop& loop) {
   if (url.scheme != "etcd") return {Errc::kInvalid, url.redacted() + " is not an etcd:// address"};
-  etcd::ClientOptions client;
+  std::vector<std::string> sockets;
   for (const auto& [name, value] : url.query) {
     if (name != "socket") return {Errc::kInvalid, "an etcd address has no option " + name};
     if (!value.starts_with('/')) {
       return {Errc::kInvalid, "the socket of an etcd address is an absolute path"};
     }
-    client.endpoints.push_back("unix:" + value);
+    sockets.push_back("unix:" + value);
   }
-  if (url.hosts.empty() == client.endpoints.empty()) {
+  if (url.hosts.empty() == sockets.empty()) {
     return {Errc::kInvalid,
             "an etcd address names its members, etcd://host:2379/prefix, or one socket, "
             "etcd:///prefix?socket=/path"};
@@ -257,19 +197,18 @@ Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdO
   if (url.user.empty() && !url.password.empty()) {
     return {Errc::kInvalid, "the etcd address has a password and no user"};
   }
-  for (const std::string& host : url.hosts) {
-    auto endpoint = with_port(host);
-    if (!endpoint) return endpoint.error();
-    client.endpoints.push_back(std::move(*endpoint));
-  }
-  auto secured = credentials(options);
-  if (!secured) return secured.error();
-  client.credentials = std::move(*secured);
+  auto endpoints = remote::with_ports(url.hosts, "2379");
+  if (!endpoints) return endpoints.error();
+  endpoints->insert(endpoints->end(), sockets.begin(), sockets.end());
+  auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
+  if (!credentials) return credentials.error();
+  etcd::ClientOptions client;
+  client.endpoints = std::move(*endpoints);
+  client.credentials = std::move(*credentials);
+  client.attempt_timeout = options.attempt_timeout;
   client.user = url.user;
   client.password = url.password;
-  client.attempt_timeout = options.attempt_timeout;
-  return std::unique_ptr<ObjectStore>(
-      std::make_unique<EtcdStore>(url, options, std::move(client), loop));
+  return std::unique_ptr<ObjectStore>(std::make_unique<EtcdStore>(url, options, client, loop));
 }
 
 }  // namespace muster

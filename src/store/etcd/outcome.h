@@ -2,28 +2,13 @@
 
 #include <string>
 
-#include "base/result.h"
+#include "store/remote/outcome.h"
 
 namespace muster::etcd {
 
-/// How far a request had come when it failed.
-enum class Stage {
-  kUnsent,     ///< Not a byte of the request has left: certainly nothing was done.
-  kReadSent,   ///< It may have been answered, and asking again does no harm.
-  kWriteSent,  ///< It may have been performed.
-};
-
-/// What to do about a failed request.
-enum class Reaction {
-  kFail,            ///< Report the error.
-  kTryAgain,        ///< Nothing was done by it: another attempt, elsewhere, while there is time.
-  kReauthenticate,  ///< Nothing was done by it: the token was refused; get a new one, send again.
-};
-
-struct Outcome {
-  Reaction reaction;
-  Error error;  ///< What the caller is told; with kTryAgain when time has run out.
-};
+using remote::Outcome;
+using remote::Reaction;
+using remote::Stage;
 
 /// Reads etcd's answer to a request that failed: `code` is the gRPC status code, `message` its
 /// text. A write that may have been performed is never reported as anything but kAmbiguous, and

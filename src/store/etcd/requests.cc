@@ -1,9 +1,8 @@
 #include "store/etcd/requests.h"
 
-#include <limits>
 #include <utility>
 
-#include "base/text.h"
+#include "store/remote/numbers.h"
 
 namespace muster::etcd {
 namespace {
@@ -11,6 +10,8 @@ namespace {
 using etcdserverpb::Compare;
 using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
+using remote::PageStart;
+using remote::to_number;
 
 /// The first key after all that begin with `prefix`; "\0" is etcd's word for "no end".
 std::string end_of(std::string prefix) {
@@ -25,28 +26,7 @@ std::string begin_of(std::string prefix) {
   return prefix.empty() ? std::string(1, '\0') : prefix;
 }
 
-struct PageStart {
-  std::int64_t revision;
-  std::string_view key;
-};
-
-/// `next` of a page: the snapshot's revision, a space, the last full key of that page.
-std::optional<PageStart> parse_page(std::string_view from) {
-  const auto space = from.find(' ');
-  if (space == std::string_view::npos) return std::nullopt;
-  const auto revision = to_number(from.substr(0, space));
-  if (!revision) return std::nullopt;
-  return PageStart{*revision, from.substr(space + 1)};
-}
-
 }  // namespace
-
-std::optional<std::int64_t> to_number(std::string_view revision) {
-  const auto number = parse_unsigned(revision);
-  constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (!number || *number == 0 || *number >= limit) return std::nullopt;
-  return static_cast<std::int64_t>(*number);
-}
 
 Requests::Requests(std::string prefix) : prefix_(std::move(prefix)) {
   while (prefix_.ends_with('/')) prefix_.pop_back();
@@ -145,7 +125,7 @@ Result<TxnRequest> Requests::list(const std::string& prefix, const std::string& 
   range->set_limit(page_size);
   range->set_keys_only(true);
   if (!from.empty()) {
-    const auto start = parse_page(from);
+    const auto start = PageStart::parse(from);
     if (!start || !start->key.starts_with(full(prefix))) {
       return {Errc::kInvalid, "a list goes on only from what its earlier page named"};
     }
@@ -158,14 +138,15 @@ Result<TxnRequest> Requests::list(const std::string& prefix, const std::string& 
 ListPage Requests::listed(const std::string& from, const TxnResponse& response) const {
   ListPage page;
   const auto& range = response.responses(0).response_range();
-  const auto start = parse_page(from);
-  page.cursor = std::to_string(start ? start->revision : response.header().revision());
+  const auto start = PageStart::parse(from);
+  const std::int64_t revision = start ? start->revision : response.header().revision();
+  page.cursor = std::to_string(revision);
   for (const auto& kv : range.kvs()) {
     page.objects.push_back(
         {strip(kv.key()), Revision(std::to_string(kv.mod_revision())), std::nullopt});
   }
   if (range.more() && range.kvs_size() > 0) {
-    page.next = page.cursor + " " + range.kvs(range.kvs_size() - 1).key();
+    page.next = PageStart{revision, range.kvs(range.kvs_size() - 1).key()}.text();
   }
   return page;
 }

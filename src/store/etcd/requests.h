@@ -64,7 +64,4 @@ class Requests {
   std::string prefix_;
 };
 
-/// A revision or cursor as etcd's number; nothing for what etcd cannot have issued.
-[[nodiscard]] std::optional<std::int64_t> to_number(std::string_view revision);
-
 }  // namespace muster::etcd

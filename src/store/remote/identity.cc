@@ -1,17 +1,17 @@
-#include "store/etcd/identity.h"
+#include "store/remote/identity.h"
 
 #include <algorithm>
 
-namespace muster::etcd {
+namespace muster::remote {
 
 Status Identity::observe(std::uint64_t cluster_id, std::int64_t revision, std::int64_t floor) {
   if (broken_) return *broken_;
   if (cluster_id_ && *cluster_id_ != cluster_id) {
-    broken_ = Error{Errc::kCorrupt, "the etcd at " + address_ +
+    broken_ = Error{Errc::kCorrupt, "the store at " + address_ +
                                         " is not the one seen before: its cluster id has changed"};
   } else if (revision < floor) {
     broken_ = Error{Errc::kCorrupt,
-                    "the etcd at " + address_ + " has gone back in time: it was at revision " +
+                    "the store at " + address_ + " has gone back in time: it was at revision " +
                         std::to_string(floor) + " and is now at " + std::to_string(revision)};
   }
   if (broken_) return *broken_;
@@ -25,4 +25,4 @@ Status Identity::status() const {
   return Done{};
 }
 
-}  // namespace muster::etcd
+}  // namespace muster::remote

@@ -1,9 +1,9 @@
-#include "store/etcd/completion_thread.h"
+#include "store/remote/completion_thread.h"
 
 #include <memory>
 #include <utility>
 
-namespace muster::etcd {
+namespace muster::remote {
 
 CompletionThread::CompletionThread(Loop& loop) : loop_(loop), thread_([this] { run(); }) {}
 
@@ -26,4 +26,4 @@ void CompletionThread::run() {
   }
 }
 
-}  // namespace muster::etcd
+}  // namespace muster::remote

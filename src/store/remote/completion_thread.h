@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 
-namespace muster::etcd {
+namespace muster::remote {
 
 /// Moves the completions of gRPC to a loop: what gRPC finishes on this thread runs there.
 ///
@@ -33,4 +33,4 @@ class CompletionThread {
   std::thread thread_;
 };
 
-}  // namespace muster::etcd
+}  // namespace muster::remote

@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 
-namespace muster::etcd {
+namespace muster::remote {
 
-/// Notices that the etcd behind an address is not the one seen before: another cluster, or the
+/// Notices that the store behind an address is not the one seen before: another cluster, or the
 /// same one restored from an older copy. Promises made on the strength of what was read then, such
 /// as an epoch, would be void, so the finding stays until the store is opened anew.
 /// Pure; one thread.
@@ -21,7 +21,8 @@ class Identity {
   [[nodiscard]] std::int64_t floor() const { return floor_; }
 
   /// An answer's header. `floor` is what floor() was when its request was sent; an answer that is
-  /// not linearizable passes 0 and is judged by its cluster alone.
+  /// not linearizable passes 0 and is judged by its cluster alone. A store without cluster ids
+  /// always passes the same.
   Status observe(std::uint64_t cluster_id, std::int64_t revision, std::int64_t floor);
 
   /// kCorrupt once the store has changed its identity.
@@ -34,4 +35,4 @@ class Identity {
   std::optional<Error> broken_;
 };
 
-}  // namespace muster::etcd
+}  // namespace muster::remote

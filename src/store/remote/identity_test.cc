@@ -1,11 +1,11 @@
-#include "store/etcd/identity.h"
+#include "store/remote/identity.h"
 
 #include <gtest/gtest.h>
 
-namespace muster::etcd {
+namespace muster::remote {
 namespace {
 
-TEST(EtcdIdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
+TEST(IdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
   Identity identity("h:2379");
   const std::int64_t floor = identity.floor();
   EXPECT_TRUE(identity.observe(7, 12, floor));
@@ -13,7 +13,7 @@ TEST(EtcdIdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
   EXPECT_EQ(identity.floor(), 12);
 }
 
-TEST(EtcdIdentityTest, AStoreRestoredFromAnOlderCopyIsRefusedFromThenOn) {
+TEST(IdentityTest, AStoreRestoredFromAnOlderCopyIsRefusedFromThenOn) {
   Identity identity("h:2379");
   EXPECT_TRUE(identity.observe(7, 12, 0));
   EXPECT_TRUE(identity.observe(7, 11, identity.floor()).is(Errc::kCorrupt));
@@ -21,11 +21,11 @@ TEST(EtcdIdentityTest, AStoreRestoredFromAnOlderCopyIsRefusedFromThenOn) {
   EXPECT_TRUE(identity.status().is(Errc::kCorrupt));
 }
 
-TEST(EtcdIdentityTest, AnotherClusterIsRefused) {
+TEST(IdentityTest, AnotherClusterIsRefused) {
   Identity identity("h:2379");
   EXPECT_TRUE(identity.observe(7, 12, 0));
   EXPECT_TRUE(identity.observe(8, 99, 0).is(Errc::kCorrupt));
 }
 
 }  // namespace
-}  // namespace muster::etcd
+}  // namespace muster::remote

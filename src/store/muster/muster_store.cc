@@ -1,0 +1,185 @@
+#include "store/muster/muster_store.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "store/muster/client.h"
+#include "store/muster/requests.h"
+#include "store/muster/watch_stream.h"
+#include "store/remote/channel.h"
+#include "store/remote/identity.h"
+
+namespace muster {
+namespace {
+
+using musterd::WatchStream;
+using remote::Access;
+
+constexpr Duration kFindRevisionTimeout = 5s;
+
+class MusterStore final : public ObjectStore {
+ public:
+  MusterStore(const Url& url, const MusterStoreOptions& options, remote::ClientOptions client,
+              Loop& loop)
+      : options_(options),
+        address_(url.redacted()),
+        loop_(loop),
+        requests_(url.path),
+        identity_(address_),
+        client_(std::move(client), loop) {}
+  ~MusterStore() override {
+    for (const auto& watch : watches_) {
+      if (const auto stream = watch.lock()) stream->close();
+    }
+  }
+
+  Capabilities capabilities() const override {
+    return {
+        .watch = true, .guarded_put = true, .conditional_remove = true, .multi_key_order = true};
+  }
+  std::string describe() const override { return address_; }
+
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    auto request = requests_.get(key, unless);
+    send<v1::StoreGetResponse>("Get", request, Access::kRead, by, std::move(done),
+                               [key](v1::StoreGetResponse response) {
+                                 return musterd::Requests::got(key, std::move(response));
+                               });
+  }
+
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override {
+    write(requests_.put(key, std::move(body), when, std::nullopt), by, std::move(done));
+  }
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override {
+    write(requests_.put(key, std::move(body), when, std::move(guard)), by, std::move(done));
+  }
+
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
+    send<v1::StoreRemoveResponse>(
+        "Remove", requests_.remove(key, when), Access::kWrite, by, std::move(done),
+        [this, floor = identity_.floor()](const v1::StoreRemoveResponse& response) {
+          return observe(response.revision(), floor);
+        });
+  }
+
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    send<v1::StoreListResponse>("List", requests_.list(prefix, from, options_.page_size),
+                                Access::kRead, by, std::move(done),
+                                [this, from, floor = identity_.floor()](
+                                    const v1::StoreListResponse& response) -> Result<ListPage> {
+                                  if (Status same = observe(response.revision(), floor); !same)
+                                    return same.error();
+                                  return requests_.listed(from, response);
+                                });
+  }
+
+  std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
+                               std::function<void(const WatchEvent&)> on_event) override {
+    WatchStream::Setup setup{"musterd", std::move(prefix), 0, false, std::move(on_event)};
+    setup.resume(cursor);
+    auto stream = std::make_shared<WatchStream>(
+        client_, requests_, loop_,
+        [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+          find_revision(at_least, hold, std::move(done));
+        },
+        std::move(setup));
+    std::erase_if(watches_, [](const auto& old) { return old.expired(); });
+    watches_.push_back(stream);
+    stream->open();
+    return std::make_unique<remote::WatchHandle>(std::move(stream));
+  }
+
+ private:
+  void write(Result<v1::StorePutRequest> request, Deadline by, Callback<Revision> done) {
+    send<v1::StorePutResponse>("Put", request, Access::kWrite, by, std::move(done),
+                               [this, floor = identity_.floor()](
+                                   const v1::StorePutResponse& response) -> Result<Revision> {
+                                 if (Status same = observe(response.revision(), floor); !same)
+                                   return same.error();
+                                 return Revision(std::to_string(response.revision()));
+                               });
+  }
+
+  /// Sends what could be made a request, and gives `done` what `read` makes of the answer.
+  template <typename Response, typename Request, typename T, typename Read>
+  void send(const std::string& method, const Result<Request>& request, Access access, Deadline by,
+            Callback<T> done, Read read) {
+    if (!request) return refuse(std::move(done), request.error());
+    if (Status status = identity_.status(); !status) {
+      return refuse(std::move(done), status.error());
+    }
+    client_.unary<Response>(
+        "/muster.v1.StoreService/" + method, *request, access, by,
+        [done = std::move(done), read = std::move(read)](Result<Response> response) {
+          if (!response) return done(response.error());
+          done(read(std::move(*response)));
+        });
+  }
+
+  template <typename T>
+  void refuse(Callback<T> done, Error error) {
+    loop_.post(lifetime_.wrap([done = std::move(done), error = std::move(error)] { done(error); }));
+  }
+
+  /// `floor` is what identity_.floor() was when the request was sent.
+  Status observe(std::uint64_t revision, std::int64_t floor) {
+    return identity_.observe(0, static_cast<std::int64_t>(revision), floor);
+  }
+
+  void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+    if (hold) client_.hold();
+    send<v1::StoreListResponse>(
+        "List", Result(requests_.revision()), Access::kReadAhead,
+        loop_.now() + kFindRevisionTimeout,
+        Callback<std::int64_t>([this, hold, done = std::move(done)](Result<std::int64_t> revision) {
+          if (hold) client_.release();
+          done(std::move(revision));
+        }),
+        [this, floor = std::max(identity_.floor(), at_least)](
+            const v1::StoreListResponse& response) -> Result<std::int64_t> {
+          if (Status same = observe(response.revision(), floor); !same) return same.error();
+          return musterd::Requests::position(response);
+        });
+  }
+
+  MusterStoreOptions options_;
+  std::string address_;
+  Loop& loop_;
+  musterd::Requests requests_;
+  remote::Identity identity_;
+  std::vector<std::weak_ptr<WatchStream>> watches_;
+  Lifetime lifetime_;
+  musterd::Client client_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ObjectStore>> open_muster_store(const Url& url,
+                                                       const MusterStoreOptions& options,
+                                                       Loop& loop) {
+  if (url.scheme != "muster") {
+    return {Errc::kInvalid, url.redacted() + " is not a muster:// address"};
+  }
+  if (url.hosts.empty()) {
+    return {Errc::kInvalid, "a muster address names its servers: muster://host:9000/prefix"};
+  }
+  if (!url.query.empty()) {
+    return {Errc::kInvalid, "a muster address has no option " + url.query.begin()->first};
+  }
+  if (!url.user.empty() || !url.password.empty()) {
+    return {Errc::kInvalid, "musterd knows its callers by their certificates, not by passwords"};
+  }
+  auto endpoints = remote::with_ports(url.hosts, "9000");
+  if (!endpoints) return endpoints.error();
+  auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
+  if (!credentials) return credentials.error();
+  remote::ClientOptions client{"musterd", std::move(*endpoints), std::move(*credentials),
+                               options.attempt_timeout};
+  return std::unique_ptr<ObjectStore>(
+      std::make_unique<MusterStore>(url, options, std::move(client), loop));
+}
+
+}  // namespace muster

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "muster/v1/store.pb.h"
+#include "store/store.h"
+
+namespace muster::musterd {
+
+/// How our calls look in the words of StoreService, and its answers in ours. Every read is
+/// linearizable. Pure.
+class Requests {
+ public:
+  /// `prefix` is put before every key, with a '/' between; empty for none.
+  explicit Requests(std::string prefix);
+
+  /// kInvalid when musterd could not take the key or the body.
+  [[nodiscard]] Result<v1::StoreGetRequest> get(const Key& key,
+                                                const std::optional<Revision>& unless) const;
+  [[nodiscard]] Result<v1::StorePutRequest> put(const Key& key, std::string body,
+                                                const Precondition& when,
+                                                const std::optional<Guard>& guard) const;
+  [[nodiscard]] Result<v1::StoreRemoveRequest> remove(const Key& key,
+                                                      const std::optional<Revision>& when) const;
+  /// kInvalid when `from` is not of our making.
+  [[nodiscard]] Result<v1::StoreListRequest> list(const std::string& prefix,
+                                                  const std::string& from,
+                                                  std::uint32_t page_size) const;
+  /// A list that is asked for its revision only; position() reads it.
+  [[nodiscard]] v1::StoreListRequest revision() const;
+  [[nodiscard]] v1::StoreWatchRequest watch(const std::string& prefix, std::int64_t after) const;
+
+  [[nodiscard]] static Result<Object> got(const Key& key, v1::StoreGetResponse response);
+  /// The place that an answer names, as a cursor: never 0, which would mean "now" to a watch.
+  [[nodiscard]] static std::int64_t position(const v1::StoreListResponse& response);
+  /// The cursor of every page is that of the first: a watch from it misses nothing of the others.
+  [[nodiscard]] ListPage listed(const std::string& from,
+                                const v1::StoreListResponse& response) const;
+  /// The events after `after`, in order, each with the cursor that resumes after it.
+  [[nodiscard]] std::vector<WatchEvent> events(v1::StoreWatchResponse response,
+                                               std::int64_t after) const;
+
+ private:
+  [[nodiscard]] Result<std::string> full(const Key& key) const;
+  [[nodiscard]] Key strip(const std::string& full_key) const;
+
+  std::string prefix_;
+};
+
+}  // namespace muster::musterd

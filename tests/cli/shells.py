@@ -50,9 +50,9 @@ class Fish:
         self.script, self.home = script, home
 
     def offers(self, words):
-        lines = run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", self.script,
-                     " ".join(words)], cwd=self.home,
-                    env=ENVIRONMENT | {"HOME": self.home}).splitlines()
+        ask = "source $argv[1]; complete -C $argv[2]"
+        lines = run(["fish", "--no-config", "-c", ask, self.script, " ".join(words)],
+                    cwd=self.home, env=ENVIRONMENT | {"HOME": self.home}).splitlines()
         # A value after an equals sign comes with its option.
         return [line.split("\t")[0].rpartition("=")[2] for line in lines]
 

@@ -82,7 +82,8 @@ class CompletionTest(Case):
                 self.check(shell, "muster worker --id ")
                 self.check(shell, "muster completion ", "bash", "zsh", "fish")
                 self.check(shell, "muster help work", "worker", "workers")
-                self.assertIn("file", " ".join(shell.offers(["muster", "leader", "--cert", "some/"])))
+                files = shell.offers(["muster", "leader", "--cert", "some/"])
+                self.assertIn("file", " ".join(files))
                 self.assertIn("some", " ".join(shell.offers(["muster", "man", "--dir", ""])))
 
     def test_a_value_that_looks_like_a_command_is_none(self):

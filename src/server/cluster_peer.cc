@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
+#include "server/service/backup_stream.h"
 #include "store/probe.h"
 
 namespace muster::server {
@@ -92,6 +93,12 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       stores_(cluster_, store_hub_),
       admin_(cluster_, config_.id,
              {.step_down = [this](std::optional<WorkerId> to) { candidate_.step_down(to); },
+              .backup =
+                  [this](const rpc::CallPtr& call) {
+                    std::make_shared<BackupStream>(loop_, Random(random_.next()),
+                                                   rlog::Place{store_, kLogPrefix}, call)
+                        ->start();
+                  },
               .remove_member = std::move(surroundings.remove_member)}),
       announce_timer_(loop_),
       health_timer_(loop_) {

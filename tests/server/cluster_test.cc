@@ -214,7 +214,6 @@ TEST_F(ClusterTest, AFrozenLeaderWakesUpHarmless) {
   ASSERT_TRUE(register_node(*survivor, node("n1")).ok());
 
   // What reaches it the moment it wakes was waiting for it all the time.
-  std::atomic<bool> thawed{false};
   std::vector<std::thread> callers;
   std::atomic<int> stale{0};
   std::atomic<int> wrong{0};

@@ -36,6 +36,11 @@ void AdminService::add_to(rpc::Router& router) {
   add(service + "RemoveServer", &AdminService::RemoveServer, v1::RemoveServerRequest{});
   add(service + "TransferLeadership", &AdminService::TransferLeadership,
       v1::TransferLeadershipRequest{});
+  // Any server can read the log.
+  router.add(service + "Backup", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::BackupRequest>(
+        call, [this](const auto& c, const auto&, const auto&) { actions_.backup(c); });
+  });
   add("/muster.v1.PeerService/Announce", &AdminService::Announce, v1::AnnounceRequest{});
 }
 

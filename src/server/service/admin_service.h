@@ -22,8 +22,11 @@ class AdminService {
 
   /// Takes a server out of the engine, where that has members; empty where it has none.
   using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
+  /// Sends the whole log to a call.
+  using Backup = std::function<void(const rpc::CallPtr& call)>;
   struct Actions {
     StepDown step_down;
+    Backup backup;
     RemoveMember remove_member;
   };
 

@@ -1,10 +1,12 @@
 #include "server/cluster_peer.h"
 
 #include <utility>
+#include <variant>
 
 #include "base/log.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
+#include "server/service/backup_stream.h"
 #include "store/probe.h"
 
 namespace muster::server {
@@ -65,7 +67,13 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                   .store = store_,
                   .work = term_,
                   .random = Random(random_.next()),
-                  .listener = [this](const telemetry::Event&) { update_health(); },
+                  .listener =
+                      [this](const telemetry::Event& event) {
+                        if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
+                          announce();
+                        }
+                        update_health();
+                      },
                   .probe =
                       [this](Callback<Done> done) {
                         probe_store(store_, loop_, random_,
@@ -85,6 +93,12 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       stores_(cluster_, store_hub_),
       admin_(cluster_, config_.id,
              {.step_down = [this](std::optional<WorkerId> to) { candidate_.step_down(to); },
+              .backup =
+                  [this](const rpc::CallPtr& call) {
+                    std::make_shared<BackupStream>(loop_, Random(random_.next()),
+                                                   rlog::Place{store_, kLogPrefix}, call)
+                        ->start();
+                  },
               .remove_member = std::move(surroundings.remove_member)}),
       announce_timer_(loop_),
       health_timer_(loop_) {

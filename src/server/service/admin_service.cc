@@ -36,6 +36,11 @@ void AdminService::add_to(rpc::Router& router) {
   add(service + "RemoveServer", &AdminService::RemoveServer, v1::RemoveServerRequest{});
   add(service + "TransferLeadership", &AdminService::TransferLeadership,
       v1::TransferLeadershipRequest{});
+  // Any server can read the log.
+  router.add(service + "Backup", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::BackupRequest>(
+        call, [this](const auto& c, const auto&, const auto&) { actions_.backup(c); });
+  });
   add("/muster.v1.PeerService/Announce", &AdminService::Announce, v1::AnnounceRequest{});
 }
 
@@ -75,18 +80,22 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
     return call->finish(
         {rpc::Code::kFailedPrecondition, "this server leads; transfer the leadership first", {}});
   }
-  if (!actions_.remove_member) return forget(call, id);
+  if (!actions_.remove_member) return forget(call, id, false);
   actions_.remove_member(id, [this, call, id](const Status& removed) {
     // One that never was a member, or was removed before, is still to be forgotten.
     if (!removed && !removed.is(Errc::kNotFound)) {
       return call->finish(rpc::to_status(removed.error()));
     }
-    forget(call, id);
+    forget(call, id, removed.ok());
   });
 }
 
-void AdminService::forget(const rpc::CallPtr& call, const std::string& id) {
+void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
   heard_.erase(id);
+  // A member that has never announced itself is removed all the same.
+  if (was_member && cluster_.state().server(id) == nullptr) {
+    return rpc::reply(call, v1::RemoveServerResponse{});
+  }
   cluster_.propose(call, cluster::ForgetServer{id, {}}, [call](const cluster::Answer&) {
     rpc::reply(call, v1::RemoveServerResponse{});
   });

@@ -22,8 +22,11 @@ class AdminService {
 
   /// Takes a server out of the engine, where that has members; empty where it has none.
   using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
+  /// Sends the whole log to a call.
+  using Backup = std::function<void(const rpc::CallPtr& call)>;
   struct Actions {
     StepDown step_down;
+    Backup backup;
     RemoveMember remove_member;
   };
 
@@ -42,7 +45,7 @@ class AdminService {
   void SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request);
   void ListServers(const rpc::CallPtr& call, const v1::ListServersRequest& request);
   void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
-  void forget(const rpc::CallPtr& call, const std::string& id);
+  void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
   void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
   void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
 

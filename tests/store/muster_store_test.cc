@@ -160,6 +160,25 @@ TEST_F(MusterStoreTest, AWatchWhoseHistoryIsGoneSaysSoAndGoesOn) {
   EXPECT_EQ(lost.seen().front().kind, Kind::kReset);
 }
 
+// P16: a store in which nothing was ever written is at no revision yet.
+TEST_F(MusterStoreTest, AnEmptyStoreIsWatchedFromItsList) {
+  TestStore& store = open(first_.url("app"));
+  const auto page = store.list("");
+  ASSERT_TRUE(page) << page.error().message;
+  TestStore another(thread_, open_url(first_.url("app")));
+  ASSERT_TRUE(another.put("k", "first"));
+  WatchLog log(store, "", page->cursor);
+  ASSERT_TRUE(log.wait([](const auto& seen) { return !seen.empty(); }));
+  EXPECT_EQ(log.seen().front().object.body, "first");
+  EXPECT_TRUE(store.list(""));
+
+  // And from now on, which is before the first write.
+  TestStore fresh(thread_, open_url(second_.url("app")));
+  WatchLog first_ever(fresh, "", "");
+  ASSERT_TRUE(fresh.put("k", "first"));
+  EXPECT_TRUE(first_ever.wait([](const auto& seen) { return !seen.empty(); }));
+}
+
 TEST_F(MusterStoreTest, AWatchFromNowOnMissesNoWriteThatFollowsIt) {
   for (int round = 0; round < 20; ++round) {
     TestStore& store = open(first_.url("app"));

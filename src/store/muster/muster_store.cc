@@ -126,7 +126,7 @@ class MusterStore final : public ObjectStore {
 
   /// `floor` is what identity_.floor() was when the request was sent.
   Status observe(std::uint64_t revision, std::int64_t floor) {
-    return identity_.observe(0, static_cast<std::int64_t>(revision), floor);
+    return identity_.observe(0, musterd::Requests::position(revision), floor);
   }
 
   void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
@@ -141,7 +141,7 @@ class MusterStore final : public ObjectStore {
         [this, floor = std::max(identity_.floor(), at_least)](
             const v1::StoreListResponse& response) -> Result<std::int64_t> {
           if (Status same = observe(response.revision(), floor); !same) return same.error();
-          return musterd::Requests::position(response);
+          return musterd::Requests::position(response.revision());
         });
   }
 

@@ -136,15 +136,15 @@ Result<Object> Requests::got(const Key& key, v1::StoreGetResponse response) {
   return Object{std::move(*object->mutable_value()), revision_of(*object), age_of(*object)};
 }
 
-std::int64_t Requests::position(const v1::StoreListResponse& response) {
+std::int64_t Requests::position(std::uint64_t revision) {
   // A store that never changed is at 0. Revisions hold a place in the log, so 1 is none yet.
-  return std::max<std::int64_t>(static_cast<std::int64_t>(response.revision()), 1);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(revision), 1);
 }
 
 ListPage Requests::listed(const std::string& from, const v1::StoreListResponse& response) const {
   ListPage page;
   const auto start = PageStart::parse(from);
-  const std::int64_t revision = start ? start->revision : position(response);
+  const std::int64_t revision = start ? start->revision : position(response.revision());
   page.cursor = std::to_string(revision);
   for (const auto& object : response.objects()) {
     page.objects.push_back({strip(object.key()), revision_of(object), age_of(object)});

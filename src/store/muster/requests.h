@@ -29,13 +29,14 @@ class Requests {
   [[nodiscard]] Result<v1::StoreListRequest> list(const std::string& prefix,
                                                   const std::string& from,
                                                   std::uint32_t page_size) const;
-  /// A list that is asked for its revision only; position() reads it.
+  /// A list that is asked for its revision only.
   [[nodiscard]] v1::StoreListRequest revision() const;
   [[nodiscard]] v1::StoreWatchRequest watch(const std::string& prefix, std::int64_t after) const;
 
   [[nodiscard]] static Result<Object> got(const Key& key, v1::StoreGetResponse response);
-  /// The place that an answer names, as a cursor: never 0, which would mean "now" to a watch.
-  [[nodiscard]] static std::int64_t position(const v1::StoreListResponse& response);
+  /// The place that an answer's revision names, as a cursor: never 0, which would mean "now" to a
+  /// watch.
+  [[nodiscard]] static std::int64_t position(std::uint64_t revision);
   /// The cursor of every page is that of the first: a watch from it misses nothing of the others.
   [[nodiscard]] ListPage listed(const std::string& from,
                                 const v1::StoreListResponse& response) const;

@@ -47,7 +47,6 @@ constexpr std::array kTable{
     Permission{Call::kTransferLeadership, "/muster.v1.AdminService/TransferLeadership", kOperators,
                false},
     Permission{Call::kBackup, "/muster.v1.AdminService/Backup", kOperators, false},
-    Permission{Call::kRestore, "/muster.v1.AdminService/Restore", kOperators, false},
     Permission{Call::kMove, "/muster.v1.AdminService/Move", kOperators, false},
     Permission{Call::kGrpcHealthCheck, "/grpc.health.v1.Health/Check", kAll, false},
     Permission{Call::kGrpcHealthWatch, "/grpc.health.v1.Health/Watch", kAll, false},

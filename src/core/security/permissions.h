@@ -32,7 +32,6 @@ enum class Call {
   kListServers,
   kTransferLeadership,
   kBackup,
-  kRestore,
   kMove,
   // What every gRPC server offers.
   kGrpcHealthCheck,

@@ -14,11 +14,11 @@ void Filling::begin(std::string log_id, std::string origin, Callback<Done> done)
   manifest.pending = id_;
   cell_.create(std::move(manifest), lifetime_.wrap([this, done = std::move(done)](const Status&) {
     // Whatever was answered: what is read back decides.
-    check(done);
+    look(done);
   }));
 }
 
-void Filling::check(Callback<Done> done) {
+void Filling::look(Callback<Done> done) {
   cell_.refresh(lifetime_.wrap([this, done = std::move(done)](const Status& read) {
     if (!read) return done(Error{Errc::kUnavailable, read.error().message});
     if (cell_.value().pending != id_ && !opened()) {

@@ -38,6 +38,8 @@ struct Inspect::State {
                       lifetime.wrap([this, then = std::move(then)](Result<Object> object) {
                         if (object) return then(std::move(object->body));
                         if (object.is(Errc::kNotFound)) return then({});
+                        // Damaged by the store's own account: no bytes can be right.
+                        if (object.is(Errc::kCorrupt)) return then(std::string());
                         std::exchange(done, nullptr)(object.error());
                       }));
   }
@@ -177,7 +179,9 @@ struct RepairEntry::State {
     }
     context.store.get(context.keys.entry(next(index)), {}, context.by(),
                       lifetime.wrap([this, chain = entry->chain](const Result<Object>& after) {
-                        if (!after && !after.is(Errc::kNotFound)) return done(after.error());
+                        if (!after && !after.is(Errc::kNotFound) && !after.is(Errc::kCorrupt)) {
+                          return done(after.error());
+                        }
                         const auto follower =
                             after ? decode_entry(after->body) : Result<Entry>(after.error());
                         if (!follower) return done(unproven("no entry after it"));
@@ -194,6 +198,8 @@ struct RepairEntry::State {
   void look() {
     context.store.get(context.keys.entry(index), {}, context.by(),
                       lifetime.wrap([this](const Result<Object>& now) {
+                        // What is proven may replace what has no readable revision.
+                        if (now.is(Errc::kCorrupt)) return write(Precondition::none());
                         if (!now && !now.is(Errc::kNotFound)) return done(now.error());
                         if (now && now->body == copy) {
                           return done({Errc::kUnchanged, "the entry is whole"});

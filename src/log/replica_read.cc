@@ -89,6 +89,9 @@ void ReplicatedLog::Impl::finish_round() {
       if (!apply(answer->body, Origin::kOther)) return;
     } else if (answer.is(Errc::kNotFound)) {
       at_head();
+    } else if (answer.is(Errc::kCorrupt)) {
+      // The store itself found out: asking again does not mend it.
+      return stop(named(context_.keys.entry(index), answer.error()));
     } else {
       back_off();
     }

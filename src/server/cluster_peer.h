@@ -18,6 +18,7 @@
 #include "server/service/cluster.h"
 #include "server/service/coordinator_service.h"
 #include "server/service/store_service.h"
+#include "server/state/log_mover.h"
 #include "server/state/replica.h"
 #include "server/watch/store_hub.h"
 #include "server/watch/topology_hub.h"
@@ -62,6 +63,9 @@ class ClusterPeer {
 
  private:
   void opened(const Status& status);
+  void move(const std::string& engine, Callback<rlog::Index> done);
+  void sealed(const rlog::Seal& seal);
+  void leave(const std::string& target);
   void begin_term(Epoch epoch);
   void announce();
   void update_health();
@@ -77,6 +81,8 @@ class ClusterPeer {
   bool stopping_ = false;
 
   Replica replica_;
+  LogMover mover_;
+  std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.
   LeaderTerm term_;
   Candidate candidate_;
   Cluster cluster_;

@@ -113,8 +113,7 @@ void Replica::on(const rlog::Event& event) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
     listener_.reloaded();
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
-    listener_.stopped({Errc::kConflict, "the log has moved to " + sealed->seal.target +
-                                            "; start this server with that --engine"});
+    listener_.sealed(sealed->seal);
   }
 }
 

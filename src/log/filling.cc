@@ -22,7 +22,12 @@ void Filling::look(Callback<Done> done) {
   cell_.refresh(lifetime_.wrap([this, done = std::move(done)](const Status& read) {
     if (!read) return done(Error{Errc::kUnavailable, read.error().message});
     if (cell_.value().pending != id_ && !opened()) {
-      return done(Error{Errc::kConflict, context_.store.describe() + " holds another log"});
+      const std::string& other = cell_.value().pending;
+      return done(Error{Errc::kConflict,
+                        context_.store.describe() +
+                            (other.empty() ? " holds another log"
+                                           : " is marked by the move or restore " + other +
+                                                 ", which was not finished: empty it first")});
     }
     done(Done{});
   }));

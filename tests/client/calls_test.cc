@@ -4,6 +4,7 @@
 #include <atomic>
 #include <latch>
 
+#include "base/mutex.h"
 #include "client/backup.h"
 #include "client/coordinator_client.h"
 #include "platform/system_clock.h"
@@ -303,6 +304,7 @@ TEST(SmartCoordinatorClientTest, WhatMayActTwiceIsNotSentTwice) {
 
 TEST(BackupTest, CopiesEveryByteEachWay) {
   std::string stored;
+  Mutex mutex;  // The answer orders the two threads as well, but through gRPC.
   std::string restored;
   std::string file;
   ScriptedCoordinator server;
@@ -317,6 +319,7 @@ TEST(BackupTest, CopiesEveryByteEachWay) {
     return grpc::Status::OK;
   };
   server.restore = [&](auto&, auto& reader, auto& response) {
+    const MutexLock lock(mutex);
     v1::BackupChunk chunk;
     while (reader.Read(&chunk)) restored += chunk.data();
     response.set_topology_version(12);
@@ -339,7 +342,10 @@ TEST(BackupTest, CopiesEveryByteEachWay) {
   });
   ASSERT_TRUE(put) << put.error().message;
   EXPECT_EQ(put->topology_version, TopologyVersion(12));
-  EXPECT_TRUE(restored == stored);
+  {
+    const MutexLock lock(mutex);
+    EXPECT_TRUE(restored == stored);
+  }
   // A disk that is full ends it, with that error.
   EXPECT_TRUE(backup(*client, [](const std::string&) {
                 return Status(Errc::kCorrupt, "full");

@@ -30,10 +30,14 @@ enum class Call {
   kDrainNode,
   kSetHashRing,
   kListServers,
+  kRemoveServer,
   kTransferLeadership,
   kBackup,
   kRestore,
   kMove,
+  // muster.v1.PeerService
+  kAnnounce,
+  kAdmit,
   // What every gRPC server offers.
   kGrpcHealthCheck,
   kGrpcHealthWatch,

@@ -102,13 +102,17 @@ void bench_changes(bench::Report& report) {
                                  changes.apply(NodeRemoved{node(kNodes + i)});
                                }) /
                        2000;
+  const TopologyImage whole = image(kNodes);
+  const double sync = measure(1, [&](std::size_t) { TopologyView view(whole); }) / 1000;
   report.table({"change", "µs of CPU"},
                {{"a node that keeps its place in the ring", bench::figure(same, 2)},
                 {"a node that leaves or enters the ring", bench::figure(moves, 2)},
-                {"a node that is added or removed", bench::figure(comes, 2)}});
+                {"a node that is added or removed", bench::figure(comes, 2)},
+                {"a full sync of all 10,000", bench::figure(sync, 0)}});
   report.at_most("a change of 10,000 nodes, the costliest kind", std::max({same, moves, comes}), 20,
                  "µs");
-  report.data()["change_us"] = {{"same", same}, {"ring", moves}, {"add_remove", comes}};
+  report.data()["change_us"] = {
+      {"same", same}, {"ring", moves}, {"add_remove", comes}, {"full_sync", sync}};
 }
 
 void bench_lookups(bench::Report& report) {

@@ -21,6 +21,7 @@ constexpr const char* kExample =
     "  muster worker --arbiter file:///tmp/muster --id w1     take part\n"
     "  muster leader --arbiter file:///tmp/muster             who leads?\n"
     "  muster run    --arbiter file:///tmp/muster --name cron -- cron -f    on one machine only\n"
+    "  muster topology --server 127.0.0.1:9000                who is in, as musterd knows it\n"
     "\n"
     "Every option can also come from the environment (MUSTER_ARBITER=…) or from a YAML file\n"
     "(--config FILE); the command line wins over the environment, and that over the file.\n"

@@ -108,6 +108,33 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "file:///var/lib/app/muster) or MUSTER_ARBITER\n"},
       {{"leader", "--arbiter", "memory:", "--cert", "a"},
        "muster leader: --cert and --key belong together: give both or neither\n"},
+      {{"topology", "--server", "host"},
+       "muster topology: --server: \"host\" is no server: the port is missing; write host:port, "
+       "such as 127.0.0.1:9000\n"},
+      {{"topology", "--key", "a"},
+       "muster topology: --cert and --key belong together: give both or neither\n"},
+      {{"topology", "--watch", "--linearizable"},
+       "muster topology: --watch follows what --linearizable asks once: choose one of them\n"},
+      {{"nodes", "--state", "dead"},
+       "muster nodes: --state: \"dead\" is no state of a node; there are active, joining, "
+       "draining, "
+       "down, suspect\n"},
+      {{"node"}, "muster node: say what to do: register, drain or remove\n"},
+      {{"node", "drian", "a"}, "muster node: \"drian\" is none of register, drain and remove\n"},
+      {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
+      {{"node", "register", "a"},
+       "muster node: say where the node is reached, with --address HOST and --port PORT\n"},
+      {{"ring", "lookup"}, "muster ring: say which key: muster ring lookup KEY\n"},
+      {{"ring", "plan"}, "muster ring: say what would change, with --add ID or --remove ID\n"},
+      {{"server", "list", "--to", "s1"}, "muster server: --to belongs to transfer\n"},
+      {{"backup"}, "muster backup: say where to put it: muster backup FILE\n"},
+      {{"restore"}, "muster restore: say what to restore: muster restore FILE\n"},
+      {{"move"}, "muster move: say where to: muster move --to ENGINE\n"},
+      {{"server", "remove"}, "muster server: say which server: muster server remove ID\n"},
+      {{"server", "list", "s1"}, "muster server: an ID belongs to remove\n"},
+      {{"log"}, "muster log: say what to do: inspect or repair\n"},
+      {{"log", "inspect"}, "muster log: say which engine, with --engine URL\n"},
+      {{"log", "inspect", "--backup", "b"}, "muster log: --backup belongs to repair\n"},
   };
   for (const auto& [words, sentence] : cases) {
     const Outcome outcome = muster(words);

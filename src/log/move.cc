@@ -42,14 +42,14 @@ void Move::finish(Callback<Done> done) {
         state.source, [&state](const Key& key, std::string body, Callback<Done> next) {
           state.filling.put(key, std::move(body), std::move(next));
         });
-    state.copy->start([&state, done](Result<Export::Outcome> outcome) {
+    state.copy->start([&state, done](const Result<Export::Outcome>& outcome) {
       if (!outcome) return done(outcome.error());
       const Position& end = outcome->end;
       if (!end.seal || end.seal->move_id != state.id) {
         return done({Errc::kConflict, end.seal ? "the log was sealed for " + end.seal->move_id
                                                : "the log is not sealed"});
       }
-      state.filling.open(std::move(outcome->manifest), [&state, done](const Status& opened) {
+      state.filling.open(outcome->manifest, [&state, done](const Status& opened) {
         if (!opened.is(Errc::kConflict)) return done(opened);
         // Somebody else who finishes the same move may have been first.
         state.filling.look([&state, done, opened](const Status& seen) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <latch>
 
+#include "base/mutex.h"
 #include "client/backup.h"
 #include "client/coordinator_client.h"
 #include "platform/system_clock.h"

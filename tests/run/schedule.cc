@@ -20,7 +20,7 @@ namespace muster {
 namespace {
 
 constexpr int kSteps = 14;
-constexpr Duration kLease = 1200ms;
+constexpr Duration kLease = 2s;
 /// Somebody runs the work again by then, on a machine that does many other things.
 constexpr Duration kHealed = 60s;
 
@@ -54,7 +54,7 @@ class Schedule {
     spec.arbiter = judge_->url();
     spec.name = "work";
     spec.id = "node-" + std::to_string(i);
-    spec.options = {"--lease-timeout", "1200ms", "--takeover-delay", "20ms"};
+    spec.options = {"--lease-timeout", "2s", "--takeover-delay", "20ms"};
     spec.command = {RUN_WITNESS, dir_.path().string(), kModes.at(random_.below(kModes.size()))};
     spec.output = (dir_.path() / (spec.id + ".out")).string();
     slots_.at(i).node = std::make_unique<RunNode>(std::move(spec));

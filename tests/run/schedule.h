@@ -14,7 +14,7 @@ struct ScheduleReport {
   std::size_t faults = 0;          ///< Done to processes and to the store.
 };
 
-/// Three nodes of `muster run` with a lease of 1.2 s on a fresh place in the store of that kind:
+/// Three nodes of `muster run` with a lease of 2 s on a fresh place in the store of that kind:
 /// started, stopped, killed with -9, frozen; their guardians killed or frozen, too, and the store
 /// disturbed, as `seed` says. Promises: runs of the work under different epochs never overlap,
 /// epochs never fall, work runs again when all is healed, and nothing runs when all have stopped.

@@ -30,9 +30,13 @@ enum class Call {
   kDrainNode,
   kSetHashRing,
   kListServers,
+  kRemoveServer,
   kTransferLeadership,
   kBackup,
   kMove,
+  // muster.v1.PeerService
+  kAnnounce,
+  kAdmit,
   // What every gRPC server offers.
   kGrpcHealthCheck,
   kGrpcHealthWatch,

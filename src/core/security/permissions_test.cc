@@ -86,8 +86,9 @@ TEST(PermissionsTest, APathThatCanBeReadInTwoWaysIsNobodys) {
 
 TEST(PermissionsTest, RolesGetWhatTheyNeedAndNoMore) {
   for (const Permission& row : permissions()) {
-    // Admins may everything; only probes need no certificate.
-    EXPECT_TRUE(allowed(Role::kAdmin, row.call)) << row.name;
+    // Servers talk among themselves, admins may all the rest; only probes need no certificate.
+    const bool among_servers = row.name.find("PeerService") != std::string_view::npos;
+    EXPECT_EQ(allowed(Role::kAdmin, row.call), !among_servers) << row.name;
     EXPECT_EQ(allowed_without_certificate(row.call),
               row.call == Call::kHttpHealthz || row.call == Call::kHttpReadyz);
   }
@@ -101,7 +102,9 @@ TEST(PermissionsTest, RolesGetWhatTheyNeedAndNoMore) {
   }
   for (const Role role : {Role::kNode, Role::kAgent}) {
     for (const Permission& row : permissions()) {
-      if (row.name.find("AdminService") == std::string_view::npos) continue;
+      const bool concerns_cluster = row.name.find("AdminService") != std::string_view::npos ||
+                                    row.name.find("PeerService") != std::string_view::npos;
+      if (!concerns_cluster) continue;
       EXPECT_FALSE(allowed(role, row.call)) << row.name;
     }
     EXPECT_TRUE(allowed(role, Call::kHeartbeat));

@@ -163,6 +163,27 @@ TEST_F(BackupTest, AMoveTakesEveryAcknowledgedWriteAlong) {
       << late.log();
 }
 
+TEST_F(BackupTest, EveryServerEndsAndNamesTheNewEngineWhicheverIsAsked) {
+  EtcdCluster etcd;
+  Musterd s1("s1", etcd.url("m"), dir_.path());
+  Musterd s2("s2", etcd.url("m"), dir_.path());
+  fill(s1);
+  const std::uint64_t version = topology(s1).version();
+  ASSERT_TRUE(eventually([&] { return health(s2).leader_id() == health(s1).leader_id(); }));
+  Musterd& follower = health(s1).leader_id() == "s1" ? s2 : s1;
+  const std::string target = dir_url("moved");
+  const Outcome moved = move(follower, target);
+  ASSERT_EQ(moved.code, 0) << moved.err;
+  for (Musterd* each : {&s1, &s2}) {
+    EXPECT_EQ(each->wait(), 70) << each->id();
+    EXPECT_NE(each->log().find("start this server with --engine " + target), std::string::npos)
+        << each->log();
+  }
+  Musterd there("s3", target, dir_.path());
+  expect_filled(there, version);
+  ASSERT_TRUE(put_soon(there, "new", "x"));
+}
+
 TEST_F(BackupTest, AMoveThatACrashInterruptedIsFinishedByTheNextServer) {
   EtcdCluster etcd;
   const std::string target = etcd.url("moved");

@@ -11,7 +11,7 @@
 #include "log/log_test_world.h"
 #include "log/replicated_log.h"
 #include "platform/event_loop.h"
-#include "platform/temp_dir.h"
+#include "store/file/test_client.h"
 #include "store/open.h"
 
 namespace muster::rlog {
@@ -177,10 +177,10 @@ class DamagedFileTest : public ::testing::Test {
     file.put(static_cast<char>(last ^ 1));
   }
 
-  TempDir dir_;
+  file::TempDir dir_;
   EventLoop loop_;
   std::unique_ptr<ObjectStore> store_ =
-      std::move(*open_store("file://" + dir_.path().string(), loop_, {}));
+      std::move(*open_store("file://" + dir_.path() + "?sync=off", loop_, {}));
   std::uint64_t next_seed_ = 1;
   Keys keys_;
 };

@@ -313,6 +313,30 @@ TEST_F(SupervisorTest, ATaskSaysItselfWhenItIsReady) {
 }
 
 // A thread cannot be killed, so the process goes, and with it, by its guardian, the command.
+TEST_F(SupervisorTest, ALoopTaskIsRestartedStoppedAndNeedsNoWatchdog) {
+  int starts = 0;
+  int stops = 0;
+  std::function<void(Error)> fail;
+  const LoopTask task{
+      .start = [&](auto, std::function<void(Error)> failed) { ++starts, fail = failed; },
+      .stop = [&] { ++stops; }};
+  start({{"in-loop", task}});
+  ASSERT_TRUE(is_ready());
+  fail({Errc::kUnavailable, "as it happens"});
+  EXPECT_TRUE(until([&] { return starts == 2; }));
+  EXPECT_EQ(stops, 0) << "what has failed is not stopped as well";
+  ASSERT_TRUE(stop());
+  EXPECT_EQ(stops, 1);
+  EXPECT_TRUE(end->receipt);
+
+  term();
+  ASSERT_TRUE(is_ready());
+  guard->close();
+  supervisor->deadline_moved();
+  ASSERT_TRUE(ended()) << "a lost lease ends it, and not the process";
+  EXPECT_EQ(stops, 2);
+}
+
 TEST_F(SupervisorTest, ATaskThatIgnoresItsStopEndsTheProcessBeforeTheDeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -21,6 +21,14 @@ struct Context {
   [[nodiscard]] Deadline by() const { return loop.now() + options.request_timeout; }
 };
 
+/// For what works on a log without being a replica of it.
+[[nodiscard]] inline Context context_at(Loop& loop, Random random, const Place& place) {
+  Options options;
+  options.prefix = place.prefix;
+  options.request_timeout = place.request_timeout;
+  return {options, loop, place.store, random, Keys{place.prefix}};
+}
+
 /// Whether trying again can help. What the store holds is wrong otherwise, and stays so.
 [[nodiscard]] inline bool is_passing(Errc code) {
   return code != Errc::kCorrupt && code != Errc::kConflict && code != Errc::kUnsupported;

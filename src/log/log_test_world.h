@@ -80,10 +80,11 @@ class CommandList final : public StateMachine {
 };
 
 /// Another store's face with some of its abilities taken away.
-class PlainStore final : public ObjectStore {
+class LesserStore final : public ObjectStore {
  public:
-  explicit PlainStore(std::unique_ptr<ObjectStore> inner) : inner_(std::move(inner)) {}
-  [[nodiscard]] Capabilities capabilities() const override { return {}; }
+  LesserStore(std::unique_ptr<ObjectStore> inner, Capabilities left)
+      : inner_(std::move(inner)), left_(left) {}
+  [[nodiscard]] Capabilities capabilities() const override { return left_; }
   [[nodiscard]] std::string describe() const override { return inner_->describe(); }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
     inner_->get(std::move(key), std::move(unless), by, std::move(done));
@@ -106,11 +107,21 @@ class PlainStore final : public ObjectStore {
 
  private:
   std::unique_ptr<ObjectStore> inner_;
+  Capabilities left_;
 };
+
+/// Stores as etcd is, as one with transactions and no watch would be, and as S3 is.
+enum class StoreKind { kFull, kUnwatched, kPlain };
+[[nodiscard]] inline std::string name_of(const ::testing::TestParamInfo<StoreKind>& kind) {
+  constexpr const char* kNames[] = {"full", "unwatched", "plain"};
+  return kNames[static_cast<std::size_t>(kind.param)];
+}
+inline const auto kAllStores =
+    ::testing::Values(StoreKind::kFull, StoreKind::kUnwatched, StoreKind::kPlain);
 
 class LogWorld {
  public:
-  explicit LogWorld(bool plain = false) : plain_(plain) {}
+  explicit LogWorld(StoreKind kind) : kind_(kind) {}
 
   struct Replica {
     explicit Replica(LogWorld& world, Options options = {})
@@ -137,10 +148,13 @@ class LogWorld {
     }
   };
 
-  [[nodiscard]] std::unique_ptr<ObjectStore> store(Loop& loop) {
-    auto memory = std::make_unique<MemoryStore>(loop, objects);
-    if (!plain_) return memory;
-    return std::make_unique<PlainStore>(std::move(memory));
+  [[nodiscard]] std::unique_ptr<ObjectStore> store(Loop& loop) { return store(loop, objects); }
+  [[nodiscard]] std::unique_ptr<ObjectStore> store(Loop& loop,
+                                                   std::shared_ptr<MemoryObjects> contents) const {
+    auto memory = std::make_unique<MemoryStore>(loop, std::move(contents));
+    if (kind_ == StoreKind::kFull) return memory;
+    const Capabilities left{.guarded_put = kind_ == StoreKind::kUnwatched};
+    return std::make_unique<LesserStore>(std::move(memory), left);
   }
   std::unique_ptr<Replica> replica(Options options = {}) {
     return std::make_unique<Replica>(*this, std::move(options));
@@ -191,7 +205,7 @@ class LogWorld {
   std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
 
  private:
-  bool plain_;
+  StoreKind kind_;
   std::uint64_t next_seed_ = 1;
 };
 

@@ -23,10 +23,11 @@ void ReplicatedLog::Impl::lead(Epoch epoch, Incarnation incarnation, Callback<Do
                                 : "the log is at a later epoch";
     return done({Errc::kConflict, why});
   }
-  term_.emplace();
-  term_->epoch = epoch;
-  term_->incarnation = std::move(incarnation);
-  term_->on_lead = std::move(done);
+  Term term;
+  term.epoch = epoch;
+  term.incarnation = std::move(incarnation);
+  term.on_lead = std::move(done);
+  term_ = std::move(term);
   // Whoever leads must not do so on a store that went back in time.
   anchor_due_ = true;
   schedule();

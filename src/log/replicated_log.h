@@ -82,6 +82,13 @@ struct Options {
   bool use_previous_snapshot = false;
 };
 
+/// Where a log is or shall be.
+struct Place {
+  ObjectStore& store;
+  std::string prefix;
+  Duration request_timeout = 3s;
+};
+
 /// Another leader's entry was accepted, or an append had to be given up: the term is over.
 struct Deposed {
   Epoch by;  ///< The higher epoch, or 0 when none was seen.
@@ -130,6 +137,8 @@ struct Ack {
 /// Does not guarantee that a command answered with kAmbiguous was or was not applied: commands that
 /// must not run twice carry an identity of their own. Does not elect: whoever calls lead() must
 /// bring an epoch that nobody else has; a replica with a lower one finds its number taken.
+///
+/// The store must have passed probe_store(): on one that ignores conditions nothing above holds.
 ///
 /// Loop thread only. Callbacks are called on the loop and may call back into the log, but must not
 /// destroy it; none is called after it is destroyed.

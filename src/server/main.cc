@@ -15,7 +15,6 @@
 #include "platform/system_clock.h"
 #include "server/config.h"
 #include "server/server.h"
-#include "store/open.h"
 
 namespace muster {
 namespace {
@@ -43,14 +42,9 @@ int run(const ServerConfig& config, StopSignals& signals) {
     }
   }
   EventLoop loop;
-  auto store = open_store(config.engine, loop, {});
-  if (!store) {
-    complain("--engine: " + store.error().message);
-    return kUsage;
-  }
   int code = 0;
   auto server = std::make_unique<Server>(
-      config, Server::Surroundings{loop, **store, system_random(), [&](const Error& error) {
+      config, Server::Surroundings{loop, system_random(), [&](const Error& error) {
                                      complain(error.message);
                                      code = kFailed;
                                      signals.request();
@@ -61,7 +55,7 @@ int run(const ServerConfig& config, StopSignals& signals) {
     return kFailed;
   }
   std::cout << "musterd " << config.id << ": gRPC on " << *address
-            << " (plaintext, this machine only), engine " << (*store)->describe() << std::endl;
+            << " (plaintext, this machine only)" << std::endl;
   std::thread waiter([&] {
     signals.wait();
     loop.post([&] { server->stop([&] { loop.stop(); }); });
@@ -89,10 +83,6 @@ int main(const std::vector<std::string>& words) {
   }
   if (!command->config.insecure) {
     complain("this version speaks plaintext only; give --insecure, which means loopback only");
-    return kUsage;
-  }
-  if (command->config.managed()) {
-    complain("this version runs no engine of its own; give --engine file://, etcd:// or s3://");
     return kUsage;
   }
   return run(command->config, signals);

@@ -5,34 +5,37 @@
 #include "base/log.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
-#include "store/probe.h"
+#include "store/open.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* kElection = "musterd";
-constexpr const char* kLogPrefix = "musterd/";
-constexpr Duration kAnnounceInterval = 3s;
-constexpr Duration kHealthInterval = 1s;
+constexpr const char* kAdmit = "/muster.v1.PeerService/Admit";
+constexpr Duration kAdmitTimeout = 10s;
 
-rlog::Options log_options(const ServerConfig& config) {
-  rlog::Options options;
-  options.prefix = kLogPrefix;
-  options.create = true;
-  if (config.request_timeout > 0s) options.request_timeout = config.request_timeout;
-  options.compact_after_entries = config.snapshot_entries;
-  return options;
+v1::AdmitResponse to_proto(const engine::Members& members) {
+  v1::AdmitResponse response;
+  for (const engine::Member& member : members) {
+    v1::EngineMember& out = *response.add_members();
+    out.set_id(member.id);
+    out.set_name(member.name);
+    out.set_peer_url(member.peer_url);
+    for (const std::string& contact : member.contacts) out.add_contacts(contact);
+    out.set_learner(member.learner);
+  }
+  return response;
 }
 
-server::LeaderTerm::Options term_options(const ServerConfig& config, Random& random) {
-  const CandidateOptions candidate = config.candidate().filled();
-  server::LeaderTerm::Options options;
-  options.id = config.id;
-  options.membership = config.membership;
-  options.supervision.stop_budget = candidate.stop_grace;
-  options.supervision.kill_margin = candidate.kill_margin;
-  options.incarnation = Incarnation(random.uuid());
-  return options;
+engine::Members to_members(const v1::AdmitResponse& response) {
+  engine::Members members;
+  for (const v1::EngineMember& in : response.members()) {
+    members.push_back({in.id(),
+                       in.name(),
+                       in.peer_url(),
+                       {in.contacts().begin(), in.contacts().end()},
+                       in.learner()});
+  }
+  return members;
 }
 
 }  // namespace
@@ -40,60 +43,13 @@ server::LeaderTerm::Options term_options(const ServerConfig& config, Random& ran
 Server::Server(const ServerConfig& config, Surroundings surroundings)
     : config_(config),
       loop_(surroundings.loop),
-      store_(surroundings.store),
       random_(surroundings.random),
       on_fatal_(std::move(surroundings.on_fatal)),
-      replica_(log_options(config_), {loop_, store_, Random(random_.next())},
-               {.applied =
-                    [this](const std::vector<membership::Event>& events) {
-                      topology_hub_.publish(events);
-                      store_hub_.publish();
-                    },
-                .reloaded =
-                    [this] {
-                      topology_hub_.reset();
-                      store_hub_.publish();
-                    },
-                .deposed = [this](const std::string& why) { term_.deposed(why); },
-                .stopped = [this](const Error& error) { on_fatal_(error); }}),
-      term_(loop_, replica_, term_options(config_, random_),
-            [this](Epoch epoch) { begin_term(epoch); }),
-      candidate_(kElection, config_.candidate(),
-                 {.loop = loop_,
-                  .store = store_,
-                  .work = term_,
-                  .random = Random(random_.next()),
-                  .listener = [this](const telemetry::Event&) { update_health(); },
-                  .probe =
-                      [this](Callback<Done> done) {
-                        probe_store(store_, loop_, random_,
-                                    config_.candidate().filled().request_timeout, std::move(done));
-                      }}),
       rpc_(loop_,
            {config_.listen.to_string(),
             config_.id,
             {"muster.v1.CoordinatorService", "muster.v1.StoreService", "muster.v1.AdminService"}},
-           [this](const rpc::CallPtr& call) { dispatch(call); }),
-      cluster_({loop_, replica_, term_, rpc_, [this] { return leader(); }}),
-      topology_hub_(loop_, replica_.state(),
-                    [this] {
-                      v1::TopologyUpdate update;
-                      *update.mutable_full_sync() = coordinator_.topology();
-                      update.set_version(update.full_sync().version());
-                      return rpc::to_payload(update);
-                    },
-                    {}),
-      store_hub_(loop_, replica_.state(), {}),
-      coordinator_(cluster_, topology_hub_),
-      stores_(cluster_, store_hub_),
-      admin_(cluster_, config_.id,
-             [this](std::optional<WorkerId> to) { candidate_.step_down(std::move(to)); }),
-      announce_timer_(loop_),
-      health_timer_(loop_) {
-  coordinator_.add_to(router_);
-  stores_.add_to(router_);
-  admin_.add_to(router_);
-}
+           [this](const rpc::CallPtr& call) { dispatch(call); }) {}
 
 Server::~Server() {
   rpc_.close();
@@ -105,91 +61,102 @@ Result<std::string> Server::start() {
   Address own = config_.advertise.value_or(config_.listen);
   if (!config_.advertise) own.port = static_cast<std::uint16_t>(*port);
   address_ = own.to_string();
-  replica_.open(lifetime_.wrap([this](const Status& status) { opened(status); }));
+  if (config_.managed()) {
+    start_engine();
+  } else {
+    // Soon, and not now: a store that cannot be opened is told like any later trouble.
+    loop_.post(lifetime_.wrap([this] { join(config_.engine); }));
+  }
   return address_;
 }
 
-void Server::opened(const Status& status) {
-  // The log has told the reason already.
-  if (!status || stopping_) return;
-  open_ = true;
-  log_info("state ready", {{"server", config_.id},
-                           {"index", std::to_string(replica_.log().applied().value())},
-                           {"nodes", std::to_string(replica_.state().topology().size())}});
-  candidate_.start();
-  announce();
-  update_health();
+void Server::start_engine() {
+  engine::EngineOptions options = engine::engine_options(config_, address_);
+  options.ask = [this](std::vector<std::string> contacts, engine::Admission request,
+                       std::function<void(Result<engine::Members>)> done) {
+    ask_admission(std::move(contacts), std::move(request), std::move(done));
+  };
+  engine_ = std::make_unique<ManagedEngine>(loop_, std::move(options));
+  engine_->start(
+      [this](const Result<std::string>& url) {
+        if (!url) return on_fatal_(url.error());
+        join(*url);
+      },
+      [this](const Error& error) { on_fatal_(error); });
+}
+
+void Server::join(const std::string& url) {
+  if (stopping_) return;
+  auto store = open_store(url, loop_, {});
+  if (!store) return on_fatal_(store.error());
+  store_ = std::move(*store);
+  server::AdminService::RemoveMember remove_member;
+  if (engine_) {
+    remove_member = [this](const std::string& id, Callback<Done> done) {
+      engine_->remove_member(id, std::move(done));
+    };
+  }
+  peer_ = std::make_unique<server::ClusterPeer>(
+      config_,
+      server::ClusterPeer::Surroundings{loop_, *store_, rpc_, address_, Random(random_.next()),
+                                        on_fatal_, std::move(remove_member)});
+  peer_->start();
 }
 
 void Server::dispatch(const rpc::CallPtr& call) {
-  if (!open_ || stopping_) {
-    const char* why = open_ ? "this server is stopping" : "this server is loading its state";
-    return call->finish({rpc::Code::kUnavailable, why, {}});
-  }
-  router_.dispatch(call);
+  // The engine has members before there is a cluster to take part in.
+  if (engine_ && call->method() == kAdmit) return admit(call);
+  if (peer_ && !stopping_) return peer_->dispatch(call);
+  const char* why = stopping_ ? "this server is stopping" : "this server is starting its engine";
+  call->finish({rpc::Code::kUnavailable, why, {}});
 }
 
-server::LeaderView Server::leader() const {
-  if (term_.active()) return {true, config_.id, address_, term_.epoch()};
-  const auto id = candidate_.current_leader();
-  if (!id || id->value() == config_.id) return {false, {}, {}, candidate_.epoch()};
-  const cluster::ServerEntry* server = replica_.state().server(id->value());
-  return {false, id->value(), server == nullptr ? std::string() : server->address,
-          candidate_.epoch()};
+void Server::admit(const rpc::CallPtr& call) {
+  rpc::read_request<v1::AdmitRequest>(
+      call, [this](const rpc::CallPtr& c, const v1::AdmitRequest& request, const std::string&) {
+        engine_->admit({request.name(), request.peer_url()},
+                       [c](const Result<engine::Members>& members) {
+                         if (!members) return c->finish(rpc::to_status(members.error()));
+                         rpc::reply(c, to_proto(*members));
+                       });
+      });
 }
 
-void Server::begin_term(Epoch epoch) {
-  admin_.begin_term();
-  const auto report = [](const Result<cluster::Answer>& answer) {
-    if (!answer) log_warn("first command refused", {{"error", answer.error().message}});
-  };
-  log_info("leading", {{"server", config_.id}, {"epoch", std::to_string(epoch.value())}});
-  const cluster::ServerEntry* known = replica_.state().server(config_.id);
-  if (known == nullptr || known->address != address_ || known->version != MUSTER_VERSION) {
-    replica_.propose(cluster::AnnounceServer{config_.id, address_, MUSTER_VERSION, {}}, report);
-  }
-  // The configured ring is for a new cluster; afterwards it is changed by asking, not by whichever
-  // file the next leader happens to have.
-  const membership::Topology& topology = replica_.state().topology();
-  if (topology.version() == TopologyVersion(0) && topology.ring() != config_.membership.ring) {
-    replica_.propose(
-        cluster::ChangeTopology{membership::SetRingConfig{config_.membership.ring, {}}}, report);
-  }
-}
-
-void Server::announce() {
-  announce_timer_.arm(kAnnounceInterval, [this] { announce(); });
-  const server::LeaderView leader = this->leader();
-  if (leader.self || leader.address.empty()) return;
-  v1::AnnounceRequest request;
-  request.set_id(config_.id);
-  request.set_address(address_);
-  request.set_version(MUSTER_VERSION);
-  rpc_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
-                 kAnnounceInterval, lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
-                   // Said again soon; a leader that changes meanwhile is no news.
-                   if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
-                   log_warn("the leader did not hear this server",
-                            {{"leader", leader.id}, {"error", status.message}});
+void Server::ask_admission(std::vector<std::string> contacts, engine::Admission request,
+                           std::function<void(Result<engine::Members>)> done) {
+  if (contacts.empty()) return done({Errc::kUnavailable, "none of the servers to join answers"});
+  const std::string contact = contacts.front();
+  contacts.erase(contacts.begin());
+  v1::AdmitRequest message;
+  message.set_name(request.name);
+  message.set_peer_url(request.peer_url);
+  rpc_.call_peer(contact, kAdmit, message.SerializeAsString(), kAdmitTimeout,
+                 lifetime_.wrap([this, contacts = std::move(contacts), request = std::move(request),
+                                 done = std::move(done)](const rpc::RpcStatus& status,
+                                                         const std::string& answer) {
+                   if (status.ok()) {
+                     v1::AdmitResponse response;
+                     if (response.ParseFromString(answer)) return done(to_members(response));
+                     return done({Errc::kCorrupt, "the answer to joining cannot be read"});
+                   }
+                   const Error error = rpc::to_error(status);
+                   if (error.code == Errc::kInvalid || contacts.empty()) return done(error);
+                   ask_admission(contacts, request, done);
                  }));
-}
-
-void Server::update_health() {
-  health_timer_.arm(kHealthInterval, [this] { update_health(); });
-  rpc_.set_serving(open_ && !stopping_ && coordinator_.health().healthy());
 }
 
 void Server::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
-  announce_timer_.cancel();
-  health_timer_.cancel();
-  rpc_.set_serving(false);
-  topology_hub_.close();
-  store_hub_.close();
-  candidate_.stop([this, done = std::move(done)] {
+  const auto end = [this, done = std::move(done)] {
     rpc_.close();
-    done();
-  });
+    peer_.reset();
+    store_.reset();
+    if (!engine_) return done();
+    engine_->stop(done);
+  };
+  if (!peer_) return end();
+  // Not from within the peer: it goes with what it calls.
+  peer_->stop([this, end] { loop_.post(end); });
 }
 
 }  // namespace muster

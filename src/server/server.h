@@ -2,42 +2,29 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
-#include "base/loop.h"
 #include "base/random.h"
 #include "base/result.h"
-#include "candidate/candidate.h"
 #include "platform/event_loop.h"
+#include "server/cluster_peer.h"
 #include "server/config.h"
-#include "server/leader/leader_term.h"
-#include "server/rpc/router.h"
+#include "server/engine/managed_engine.h"
 #include "server/rpc/rpc_server.h"
-#include "server/service/admin_service.h"
-#include "server/service/cluster.h"
-#include "server/service/coordinator_service.h"
-#include "server/service/store_service.h"
-#include "server/state/replica.h"
-#include "server/watch/store_hub.h"
-#include "server/watch/topology_hub.h"
 #include "store/store.h"
 
 namespace muster {
 
-/// One musterd: a copy of the replicated state, a candidate for leading it, and the services over
-/// gRPC, all on one loop.
+/// One musterd: it listens, sees to its engine, and takes part in the cluster.
 ///
-/// Serves reads and watches from its own copy, passes writes and heartbeats on to the leader.
 /// Plaintext only, hence on loopback only. Loop thread only; stop() before destroying it, or it
 /// goes as a crash would: without handing over.
 class Server {
  public:
   struct Surroundings {
     EventLoop& loop;
-    ObjectStore& store;
     Random random;
-    /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
+    /// The server cannot go on, and this is why.
     std::function<void(const Error&)> on_fatal;
   };
 
@@ -47,43 +34,30 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Listens, and begins to load the state and to take part; calls are refused as UNAVAILABLE
-  /// until the state is there. Answers with the address that clients are told.
+  /// Listens and answers with the address that clients are told. The engine and the state follow;
+  /// until they are there, calls are refused as UNAVAILABLE.
   [[nodiscard]] Result<std::string> start();
-  /// Hands over what it leads, heartbeats written, ends every call, and then calls `done`.
+  /// Hands over what it leads, ends every call and the engine, and then calls `done`.
   void stop(std::function<void()> done);
 
-  [[nodiscard]] server::LeaderView leader() const;
-
  private:
-  void opened(const Status& status);
   void dispatch(const rpc::CallPtr& call);
-  void begin_term(Epoch epoch);
-  void announce();
-  void update_health();
+  void start_engine();
+  void join(const std::string& url);
+  void ask_admission(std::vector<std::string> contacts, engine::Admission request,
+                     std::function<void(Result<engine::Members>)> done);
+  void admit(const rpc::CallPtr& call);
 
   ServerConfig config_;
   EventLoop& loop_;
-  ObjectStore& store_;
   Random random_;
   std::function<void(const Error&)> on_fatal_;
   std::string address_;
-  bool open_ = false;
   bool stopping_ = false;
-
-  server::Replica replica_;
-  server::LeaderTerm term_;
-  Candidate candidate_;
   rpc::RpcServer rpc_;
-  server::Cluster cluster_;
-  server::TopologyHub topology_hub_;
-  server::StoreHub store_hub_;
-  server::CoordinatorService coordinator_;
-  server::StoreService stores_;
-  server::AdminService admin_;
-  rpc::Router router_;
-  Timer announce_timer_;
-  Timer health_timer_;
+  std::unique_ptr<ManagedEngine> engine_;
+  std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<server::ClusterPeer> peer_;
   Lifetime lifetime_;
 };
 

@@ -157,6 +157,8 @@ TEST_F(EngineClusterTest, ARemovedMemberEndsAndSaysSo) {
   make_cluster({"s1", "s2", "s3"});
   start_all();
   ASSERT_TRUE(until([&] {
+    // Refused until the members have been connected for five seconds.
+    pass(200ms);
     const auto removed = remove("s1", "s3");
     return removed.ok() || removed.is(Errc::kNotFound);
   }));
@@ -195,7 +197,8 @@ TEST_P(EngineTlsTest, MembersShowCertificatesAndSpeakTls13Only) {
   EXPECT_EQ(get(*open("s3"), "key"), "body");
 
   const std::string url = node("s1").options.peer_url(node("s1").options.peer) + "/members";
-  const std::vector<std::string> curl{"curl", "-sf", "-o", "/dev/null", "--cacert", tls.ca};
+  const std::vector<std::string> curl{"curl",      "-sf",      "--http1.1", "-o",
+                                      "/dev/null", "--cacert", tls.ca};
   const auto request = [&](std::vector<std::string> more) {
     std::vector<std::string> words = curl;
     words.insert(words.end(), more.begin(), more.end());

@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -16,7 +17,7 @@
 namespace muster::testing {
 
 Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
-                 std::vector<std::string> extra)
+                 std::vector<std::string> extra, bool wait)
     : id_(std::move(id)),
       engine_(std::move(engine)),
       dir_(std::move(dir)),
@@ -30,7 +31,8 @@ Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
   coordinator_ = v1::CoordinatorService::NewStub(channel_);
   store_ = v1::StoreService::NewStub(channel_);
   admin_ = v1::AdminService::NewStub(channel_);
-  start();
+  launch();
+  if (wait) await();
 }
 
 Musterd::~Musterd() {
@@ -50,6 +52,11 @@ std::string Musterd::log() const {
 
 void Musterd::start() {
   if (process_) return;
+  launch();
+  await();
+}
+
+void Musterd::launch() {
   const std::string path = dir_ / (id_ + ".log");
   const UniqueFd out(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   Command command{.argv = {MUSTERD_PROGRAM, "--insecure", "--id", id_, "--engine", engine_,
@@ -61,6 +68,9 @@ void Musterd::start() {
   auto process = spawn(command);
   if (!process) throw std::runtime_error(process.error().message);
   process_.emplace(std::move(*process));
+}
+
+void Musterd::await() {
   const bool answers = eventually([&] {
     if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
     Context context(1s);
@@ -97,11 +107,15 @@ Context::Context(Duration timeout, bool wait_for_ready) {
   set_deadline(gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN));
 }
 
+void let_pass(Duration time) {
+  muster::sleep_for(time);
+}
+
 bool eventually(const std::function<bool()>& holds, Duration limit) {
   const MonoTime end = boot_now() + limit;
   while (!holds()) {
     if (boot_now() > end) return false;
-    muster::sleep_for(20ms);
+    let_pass(20ms);
   }
   return true;
 }

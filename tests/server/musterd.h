@@ -4,6 +4,7 @@
 #include <grpcpp/client_context.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,20 +22,23 @@ namespace muster::testing {
 /// restarts. One thread.
 class Musterd {
  public:
+  /// Starts it; without `wait` it may not answer yet.
   Musterd(std::string id, std::string engine, std::filesystem::path dir,
-          std::vector<std::string> extra = {});
+          std::vector<std::string> extra = {}, bool wait = true);
   ~Musterd();
   Musterd(const Musterd&) = delete;
   Musterd& operator=(const Musterd&) = delete;
 
   /// Starts it, unless it runs, and waits until it answers.
   void start();
+  void await();
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
   int terminate();  ///< SIGTERM; answers with its exit code.
   [[nodiscard]] bool running() const { return process_.has_value(); }
 
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
   [[nodiscard]] const std::string& id() const { return id_; }
   [[nodiscard]] std::string address() const;
   /// What it has logged so far.
@@ -46,6 +50,8 @@ class Musterd {
   [[nodiscard]] v1::AdminService::Stub& admin() { return *admin_; }
 
  private:
+  void launch();
+
   std::string id_;
   std::string engine_;
   std::filesystem::path dir_;
@@ -64,6 +70,8 @@ class Context : public grpc::ClientContext {
   explicit Context(Duration timeout = 10s, bool wait_for_ready = true);
 };
 
+/// Real time, which real processes need.
+void let_pass(Duration time);
 /// Asks again until `holds`; false when it does not for long.
 bool eventually(const std::function<bool()>& holds, Duration limit = 20s);
 

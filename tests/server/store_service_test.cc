@@ -146,5 +146,19 @@ TEST_F(StoreServiceTest, AWatchResumesWhereItWasAndResetsWhereItCannot) {
   EXPECT_FALSE(response.reset());
 }
 
+TEST_F(StoreServiceTest, ABackupHoldsTheWholeLog) {
+  const std::string value(100'000, 'x');
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(put(write("k" + std::to_string(i), value)).ok());
+  Context context(30s);
+  auto reader = server_.admin().Backup(&context, v1::BackupRequest{});
+  v1::BackupChunk chunk;
+  std::string all;
+  while (reader->Read(&chunk)) all += chunk.data();
+  const grpc::Status status = reader->Finish();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_GT(all.size(), 20 * value.size());
+  EXPECT_NE(all.find("k19"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::testing

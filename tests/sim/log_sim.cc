@@ -15,9 +15,9 @@ LogSim::LogSim(std::uint64_t seed, LogSimOptions options)
       }) {
   Random& random = world_.random();
   vandals_ = random.chance(0.1);
-  // Half of the worlds are S3, half are etcd.
+  // About half of the worlds are like S3, half like etcd, some in between.
   shared_->guarded_put = random.chance(0.5);
-  shared_->watch = shared_->guarded_put || random.chance(0.2);
+  shared_->watch = random.chance(shared_->guarded_put ? 0.7 : 0.2);
   shared_->conditional_remove = shared_->guarded_put;
   shared_->faults = StoreFaults::scaled(random.unit());
   replicas_.resize(2 + random.below(3));

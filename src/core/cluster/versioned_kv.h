@@ -85,8 +85,8 @@ class VersionedKv {
   /// order, until it returns false.
   template <typename F>
   void scan(std::string_view prefix, const std::string& after, F&& f) const {
-    auto it = after.empty() || after < prefix ? entries_->lower_bound(prefix)
-                                              : entries_->upper_bound(after);
+    const bool from_start = prefix.compare(after) > 0;
+    auto it = from_start ? entries_->lower_bound(prefix) : entries_->upper_bound(after);
     for (; it != entries_->end() && it->first.starts_with(prefix); ++it) {
       if (!f(it->first, it->second)) return;
     }

@@ -56,6 +56,8 @@ EtcdLogLine parse_etcd_log(std::string_view line) {
   if (level == "error" || level == "dpanic") result.level = EtcdLogLine::Level::kError;
   if (level == "panic" || level == "fatal") result.level = EtcdLogLine::Level::kFatal;
   result.text = field(json, "msg");
+  // The last thing it says for itself; what follows is the noise of its end.
+  if (result.text == "server error") result.level = EtcdLogLine::Level::kFatal;
   if (const std::string error = field(json, "error"); !error.empty()) result.text += ": " + error;
   return result;
 }

@@ -28,6 +28,8 @@ TEST(EtcdWordsTest, ReadsLogLines) {
   EXPECT_EQ(panic.level, EtcdLogLine::Level::kFatal);
   EXPECT_EQ(parse_etcd_log("goroutine 1 [running]:").level, EtcdLogLine::Level::kError);
   EXPECT_EQ(panic.text, "panic: runtime error");
+  EXPECT_EQ(parse_etcd_log(R"({"level":"warn","msg":"server error","error":"removed"})").level,
+            EtcdLogLine::Level::kFatal);
   EXPECT_EQ(parse_etcd_log(R"({"msg":7})").text, "");
 }
 

@@ -1,5 +1,7 @@
 #include "core/engine/start_plan.h"
 
+#include <utility>
+
 namespace muster::engine {
 namespace {
 
@@ -20,19 +22,42 @@ StartPlan enter(const StartSight& sight, const Members& members) {
   if (own == nullptr) return ask(members);
   // Added for whoever comes from this address, and not used yet.
   if (own->name.empty()) return {.step = Step::kJoin, .members = members};
-  // Listed since the cluster began and not up so far: this is its first start.
-  if (own->name == sight.name && !own->started() && !sight.peer_urls.empty()) {
+  // Its peers have begun a moment before it.
+  if (own->name == sight.name && !own->started() && sight.saw_all) {
     return {.step = Step::kBootstrap};
   }
   return ask(members);
 }
 
-StartPlan wait_for(const std::string& absent) {
-  return {.step = Step::kWait,
-          .words = "a new cluster begins when all of its servers are there; waiting for " + absent};
+/// Peers for whom `holds` is not true.
+template <typename Predicate>
+std::string all_but(const StartSight& sight, Predicate holds) {
+  std::string others;
+  for (const auto& [name, url] : sight.peer_urls) {
+    if (name == sight.name) continue;
+    const auto it = sight.views.find(name);
+    if (it != sight.views.end() && it->second.kind == PeerView::Kind::kWaiting &&
+        it->second.name == name && holds(it->second)) {
+      continue;
+    }
+    others += (others.empty() ? "" : ", ") + name + " at " + url;
+  }
+  return others;
+}
+
+std::string absent(const StartSight& sight) {
+  return all_but(sight, [](const PeerView&) { return true; });
+}
+
+StartPlan wait(std::string words) {
+  return {.step = Step::kWait, .words = std::move(words)};
 }
 
 }  // namespace
+
+bool sees_all(const StartSight& sight) {
+  return !sight.peer_urls.empty() && absent(sight).empty();
+}
 
 StartPlan plan_start(const StartSight& sight) {
   if (sight.has_data) return {.step = Step::kRestart};
@@ -40,15 +65,11 @@ StartPlan plan_start(const StartSight& sight) {
     if (view.kind == PeerView::Kind::kMember) return enter(sight, view.members);
   }
   if (sight.peer_urls.empty()) return {.step = Step::kAsk};
-  std::string absent;
-  for (const auto& [name, url] : sight.peer_urls) {
-    if (name == sight.name) continue;
-    const auto it = sight.views.find(name);
-    const bool there = it != sight.views.end() && it->second.kind == PeerView::Kind::kWaiting &&
-                       it->second.name == name;
-    if (!there) absent += (absent.empty() ? "" : ", ") + name + " at " + url;
+  if (const std::string others = absent(sight); !others.empty()) {
+    return wait("a new cluster begins when all of its servers are there; waiting for " + others);
   }
-  if (!absent.empty()) return wait_for(absent);
+  const std::string others = all_but(sight, [](const PeerView& view) { return view.saw_all; });
+  if (!others.empty()) return wait("a new cluster is about to begin; waiting for " + others);
   return {.step = Step::kBootstrap};
 }
 

@@ -17,7 +17,8 @@ struct PeerView {
     kMember,   ///< Its engine runs and lists `members`.
   };
   Kind kind = Kind::kSilent;
-  std::string name{};  ///< With kWaiting: who it says it is.
+  std::string name{};    ///< With kWaiting: who it says it is, ...
+  bool saw_all = false;  ///< ... and whether it has seen all of its peers without data.
   Members members{};
 };
 
@@ -28,6 +29,7 @@ struct StartSight {
   /// The first members by name, this one included; empty for one that joins.
   std::map<std::string, std::string> peer_urls;
   bool has_data = false;
+  bool saw_all = false;  ///< sees_all() was true once since this process began to look.
   /// Of the others, by name; empty for one that joins and knows only whom to ask.
   std::map<std::string, PeerView> views;
 };
@@ -46,10 +48,16 @@ struct StartPlan {
   std::string words{};
 };
 
+/// True when every other peer is there and has no data either.
+[[nodiscard]] bool sees_all(const StartSight& sight);
+
 /// Decides how to start. The danger is a member that lost its data: if it started as in a new
 /// cluster, it would vote as if it had never promised anything, and acknowledged writes could be
-/// lost. So a new cluster begins only when all of its members are there and none has any data, or
-/// when the others' list says that this one has never been up.
+/// lost. So only a server that has seen all of its peers without data takes part in founding a
+/// cluster; nothing was promised to anybody then, and it has promised nothing since. The first one
+/// begins when all others have seen the same, so that they can follow. A server that comes later
+/// is admitted by the others, even if it is listed as one that has never been up: a member that
+/// was started a moment ago lists what it knew long ago.
 [[nodiscard]] StartPlan plan_start(const StartSight& sight);
 
 }  // namespace muster::engine

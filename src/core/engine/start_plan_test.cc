@@ -21,8 +21,8 @@ StartSight sight() {
       .views = {}};
 }
 
-PeerView waiting(const std::string& name) {
-  return {.kind = Kind::kWaiting, .name = name};
+PeerView waiting(const std::string& name, bool saw_all = true) {
+  return {.kind = Kind::kWaiting, .name = name, .saw_all = saw_all};
 }
 
 /// A member that lists s1 to s3; those in `up` have been up.
@@ -73,12 +73,31 @@ TEST(StartPlanTest, SomebodyElseAtAPeersAddressDoesNotCount) {
   EXPECT_EQ(plan_start(here).step, Step::kWait);
 }
 
-TEST(StartPlanTest, TheOthersMayHaveBegunAMomentAgo) {
+// Whoever begins at once would leave the others unable to follow.
+TEST(StartPlanTest, TheFirstWaitsUntilAllHaveSeenAll) {
+  StartSight here = sight();
+  here.views = {{"s1", waiting("s1")}, {"s3", waiting("s3", false)}};
+  EXPECT_TRUE(sees_all(here));
+  const StartPlan plan = plan_start(here);
+  EXPECT_EQ(plan.step, Step::kWait);
+  EXPECT_THAT(plan.words, HasSubstr("about to begin; waiting for s3"));
+}
+
+TEST(StartPlanTest, WhoeverHasSeenAllFollowsTheFirst) {
   StartSight here = sight();
   here.views = {{"s1", listing("")}, {"s3", {}}};
+  here.saw_all = true;
   EXPECT_EQ(plan_start(here).step, Step::kBootstrap);
   here.views = {{"s1", listing("13")}, {"s3", listing("13")}};
   EXPECT_EQ(plan_start(here).step, Step::kBootstrap);
+}
+
+// Seen with etcd 3.4: a member that was restarted lists the others as never up until it has
+// reached them.
+TEST(StartPlanTest, AListThatMayBeOldIsNoLeaveToVote) {
+  StartSight here = sight();
+  here.views = {{"s1", listing("")}, {"s3", {}}};
+  EXPECT_EQ(plan_start(here).step, Step::kAsk);
 }
 
 TEST(StartPlanTest, AServerThatLostItsDataAsksForAdmission) {

@@ -45,11 +45,13 @@ UpkeepPlan plan_upkeep(const UpkeepSight& sight) {
   const auto votes = std::count_if(sight.members.begin(), sight.members.end(),
                                    [](const Member& each) { return !each.learner; });
   if (alarm && self.file_bytes > limit) {
-    plan.defragment = self.used_bytes <= limit;
-    plan.overfull = !plan.defragment;
+    // What is used cannot be told now: what a compaction frees is counted as free only after the
+    // next writes, and there are none.
+    plan.defragment = sight.rested;
+    plan.overfull = sight.tried;
   } else if (self.file_bytes > std::min(kWorthDefragmenting, sight.quota_bytes / 4) &&
              self.used_bytes < self.file_bytes / 2) {
-    plan.defragment = !leads || votes == 1;
+    plan.defragment = sight.rested && (!leads || votes == 1);
   }
   if (sight.full.contains(self.member_id) && self.file_bytes <= limit) {
     plan.disarm.push_back(self.member_id);

@@ -27,6 +27,8 @@ struct UpkeepSight {
   bool corrupt = false;          ///< Some member's CORRUPT alarm is raised.
   std::uint64_t quota_bytes = 0;
   std::int64_t compacted = 0;  ///< The last revision that was compacted from here.
+  bool rested = true;          ///< The last defragmentation was some time ago, if there was one.
+  bool tried = false;          ///< There was one since the alarm was raised.
 };
 
 /// What to do now; look again afterwards.

@@ -76,7 +76,6 @@ TEST(UpkeepTest, AFullEngineIsCompactedThenDefragmentedThenFreed) {
   EXPECT_FALSE(plan_upkeep(here).defragment);
 
   here.compacted = 50'000;
-  here.vitals.used_bytes = 10 * kMiB;
   EXPECT_TRUE(plan_upkeep(here).defragment);
   EXPECT_THAT(plan_upkeep(here).disarm, IsEmpty());
 
@@ -91,9 +90,13 @@ TEST(UpkeepTest, WhatDoesNotFitIsSaid) {
   here.compacted = here.vitals.revision;
   here.vitals.file_bytes = 1000 * kMiB;
   here.vitals.used_bytes = 990 * kMiB;
-  const UpkeepPlan plan = plan_upkeep(here);
-  EXPECT_TRUE(plan.overfull);
-  EXPECT_FALSE(plan.defragment);
+  EXPECT_FALSE(plan_upkeep(here).overfull) << "it has not been tried yet";
+  here.tried = true;
+  here.rested = false;
+  EXPECT_TRUE(plan_upkeep(here).overfull);
+  EXPECT_FALSE(plan_upkeep(here).defragment) << "not all the time";
+  here.rested = true;
+  EXPECT_TRUE(plan_upkeep(here).defragment) << "objects may have been removed";
 }
 
 TEST(UpkeepTest, ALeaderDoesNotPauseToTidyUp) {

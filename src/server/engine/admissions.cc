@@ -51,8 +51,14 @@ void Admissions::check(const Admission& request, AdmissionPlan plan, Members mem
 }
 
 void Admissions::add(const Admission& request, Callback<Members> done) {
-  log_info("engine member added", {{"member", request.name}, {"at", request.peer_url}});
-  admin_.add_learner(request.peer_url, loop_.now() + kTimeout, std::move(done));
+  admin_.add_learner(
+      request.peer_url, loop_.now() + kTimeout,
+      [request, done = std::move(done)](Result<Members> members) {
+        if (members) {
+          log_info("engine member added", {{"member", request.name}, {"at", request.peer_url}});
+        }
+        done(std::move(members));
+      });
 }
 
 void Admissions::remove(const std::string& name, Callback<Done> done) {
@@ -62,8 +68,10 @@ void Admissions::remove(const std::string& name, Callback<Done> done) {
         if (!members) return done(members.error());
         const auto id = plan_removal(*members, name);
         if (!id) return done(id.error());
-        log_warn("engine member removed", {{"member", name}});
-        admin_.remove(*id, loop_.now() + kTimeout, done);
+        admin_.remove(*id, loop_.now() + kTimeout, [name, done](const Result<Done>& removed) {
+          if (removed) log_warn("engine member removed", {{"member", name}});
+          done(removed);
+        });
       }));
 }
 

@@ -32,8 +32,8 @@ struct EngineOptions {
   TlsFiles tls;  ///< Between members; all three or none.
   std::uint64_t quota_bytes = std::uint64_t{2} << 30;
   std::string program = "etcd";
-  std::string guardian;  ///< Path of muster-guardian.
-  AskAdmission ask;
+  std::string guardian;          ///< Path of muster-guardian.
+  AskAdmission ask;              ///< Without it, a server that needs admission does not start.
   Duration start_timeout = 60s;  ///< Until it serves, the wait for its peers included.
   Duration stop_grace = 5s;      ///< Between TERM and KILL.
   Duration upkeep_interval = 2s;

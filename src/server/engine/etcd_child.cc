@@ -39,29 +39,32 @@ EtcdChild::EtcdChild(EventLoop& loop, const EngineOptions& options, Ended ended)
       options_(options),
       ended_(std::move(ended)),
       kill_timer_(loop),
-      command_(loop, guardian_options(options),
-               {.started =
-                    [this](pid_t pid) {
-                      log_info("etcd started",
-                               {{"member", options_.name}, {"pid", std::to_string(pid)}});
-                    },
-                .unkillable =
-                    [this](pid_t pid) {
-                      log_error("etcd cannot be ended",
-                                {{"member", options_.name}, {"pid", std::to_string(pid)}});
-                    },
-                .failed =
-                    [this](Error error) {
-                      finish({error.message, true});
-                    },
-                .gone =
-                    [this](ExitStatus) {
-                      read_log();
-                      finish(diagnose(last_error_, options_.etcd_directory(),
-                                      options_.peer_listen.to_string()));
-                    },
-                .lost = [this] { finish({"etcd's guardian died, and etcd was ended with it"}); }}) {
-}
+      command_(
+          loop, guardian_options(options),
+          {.started =
+               [this](pid_t pid) {
+                 log_info("etcd started",
+                          {{"member", options_.name}, {"pid", std::to_string(pid)}});
+               },
+           .unkillable =
+               [this](pid_t pid) {
+                 log_error("etcd cannot be ended",
+                           {{"member", options_.name}, {"pid", std::to_string(pid)}});
+               },
+           .failed =
+               [this](Error error) {
+                 finish({error.message, true});
+               },
+           .gone =
+               [this](ExitStatus status) {
+                 read_log();
+                 if (status.signal != 0 && !fatal_) {
+                   return finish({"etcd was ended by signal " + std::to_string(status.signal)});
+                 }
+                 finish(diagnose(last_error_, options_.etcd_directory(),
+                                 options_.peer_listen.to_string()));
+               },
+           .lost = [this] { finish({"etcd's guardian died, and etcd was ended with it"}); }}) {}
 
 EtcdChild::~EtcdChild() {
   if (log_.valid()) loop_.unwatch_fd(log_.get());

@@ -31,7 +31,10 @@ std::vector<std::string> texts(const Json& object, const char* name) {
 PeerView read_view(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   if (json.is_object() && !text(json, "waiting").empty()) {
-    return {.kind = PeerView::Kind::kWaiting, .name = text(json, "waiting")};
+    const auto saw_all = json.find("sawAll");
+    return {.kind = PeerView::Kind::kWaiting,
+            .name = text(json, "waiting"),
+            .saw_all = saw_all != json.end() && saw_all->is_boolean() && saw_all->get<bool>()};
   }
   if (!json.is_array() || json.empty()) return {};
   PeerView view{.kind = PeerView::Kind::kMember};

@@ -3,6 +3,7 @@
 #include <httplib.h>
 #include <sys/socket.h>
 
+#include <atomic>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
@@ -13,9 +14,9 @@ class RollCall::Server {
  public:
   Server(std::unique_ptr<httplib::Server> server, const std::string& name)
       : server_(std::move(server)) {
-    server_->Get(kMembersPath, [body = nlohmann::json{{"waiting", name}}.dump()](
-                                   const httplib::Request&, httplib::Response& response) {
-      response.set_content(body, "application/json");
+    server_->Get(kMembersPath, [this, name](const httplib::Request&, httplib::Response& response) {
+      const nlohmann::json body{{"waiting", name}, {"sawAll", saw_all_.load()}};
+      response.set_content(body.dump(), "application/json");
     });
     // One answer a connection and few threads, so that the end waits for nobody.
     server_->set_keep_alive_max_count(1);
@@ -42,13 +43,20 @@ class RollCall::Server {
     return true;
   }
 
+  void saw_all() { saw_all_ = true; }
+
  private:
+  std::atomic<bool> saw_all_{false};
   std::unique_ptr<httplib::Server> server_;
   std::thread thread_;
 };
 
 RollCall::RollCall() = default;
 RollCall::~RollCall() = default;
+
+void RollCall::saw_all() {
+  server_->saw_all();
+}
 
 Status RollCall::start(const std::string& name, const Address& listen, const TlsFiles& tls) {
   std::unique_ptr<httplib::Server> server;

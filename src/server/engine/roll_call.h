@@ -24,6 +24,8 @@ class RollCall {
 
   /// kUnavailable when the address is taken, kInvalid when the certificates cannot be used.
   [[nodiscard]] Status start(const std::string& name, const Address& listen, const TlsFiles& tls);
+  /// From now on it says, too, that this server has seen all of its peers without data.
+  void saw_all();
 
  private:
   class Server;

@@ -45,6 +45,9 @@ void StartSearch::look() {
   views_.look(others, loop_.now() + kLookTimeout,
               lifetime_.wrap([this, sight = std::move(sight)](auto views) mutable {
                 sight.views = std::move(views);
+                if (!sight.has_data && sees_all(sight)) saw_all_ = true;
+                if (saw_all_ && roll_call_) roll_call_->saw_all();
+                sight.saw_all = saw_all_;
                 decide(plan_start(sight));
               }));
 }
@@ -66,6 +69,11 @@ void StartSearch::ask(std::vector<std::string> contacts) {
   std::erase(contacts, options_.contact);
   if (contacts.empty()) {
     return again("this server has no data and the cluster names nobody to ask for admission");
+  }
+  if (!options_.ask) {
+    return finish({Errc::kUnsupported,
+                   "this server has no data and must be admitted by the others, which it has no "
+                   "way to ask"});
   }
   words_ = "asking for admission to the cluster";
   options_.ask(std::move(contacts), {options_.name, options_.peer_url(options_.peer)},

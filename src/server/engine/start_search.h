@@ -40,6 +40,7 @@ class StartSearch {
   Loop& loop_;
   Found found_;
   std::string words_;
+  bool saw_all_ = false;
   std::unique_ptr<RollCall> roll_call_;
   Timer timer_;
   Lifetime lifetime_;

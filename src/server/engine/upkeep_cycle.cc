@@ -10,6 +10,8 @@ namespace {
 constexpr Duration kTimeout = 2s;
 /// Rewriting a file of gigabytes takes its time.
 constexpr Duration kLongTimeout = 120s;
+/// Between two defragmentations, each of which stops the member for a while.
+constexpr Duration kRest = 30s;
 
 }  // namespace
 
@@ -36,6 +38,8 @@ void UpkeepCycle::look() {
         if (!alarms) return fail(alarms.error());
         sight.full = alarms->full;
         sight.corrupt = alarms->corrupt;
+        tried_ = tried_ && !sight.full.empty();
+        sight.tried = tried_;
         act(sight);
       }));
     }));
@@ -46,7 +50,8 @@ void UpkeepCycle::look() {
                         .members = {},
                         .full = {},
                         .quota_bytes = options_.quota_bytes,
-                        .compacted = compacted_});
+                        .compacted = compacted_,
+                        .rested = !defragmented_ || loop_.now() >= *defragmented_ + kRest});
   }));
 }
 
@@ -72,6 +77,8 @@ void UpkeepCycle::act(const UpkeepSight& sight) {
     log_info("engine defragments its file", {{"member", options_.name}});
     admin_.defragment(loop_.now() + kLongTimeout, lifetime_.wrap([this](const Result<Done>& done) {
       note("defragmentation")(done);
+      defragmented_ = loop_.now();
+      tried_ = true;
       timer_.arm(options_.upkeep_interval, [this] { look(); });
     }));
   }

@@ -40,6 +40,8 @@ class UpkeepCycle {
   Looked looked_;
   Timer timer_;
   std::int64_t compacted_ = 0;
+  std::optional<MonoTime> defragmented_;
+  bool tried_ = false;
   Lifetime lifetime_;
 };
 

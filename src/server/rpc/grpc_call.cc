@@ -60,7 +60,8 @@ void GrpcCall::accepted(bool ok) {
     done_.held.reset();
     return;
   }
-  if (!host_.on_call) return finish({Code::kUnavailable, "this server is stopping", {}});
+  // The server shuts down and cancels it; nothing may be begun any more.
+  if (!host_.on_call) return;
   accept(host_);
   host_.calls.insert(this);
   host_.on_call(shared_from_this());

@@ -64,9 +64,12 @@ PeerClient::PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string ser
 
 void PeerClient::close() {
   closed_ = true;
+  lifetime_.renew();
   for (const Shared& call : calls_) {
     call->client = nullptr;
     if (call->sent) call->context.TryCancel();
+    // A wait for a connection ends with the channel, and not before.
+    call->channel.reset();
   }
   calls_.clear();
   channels_.clear();
@@ -136,9 +139,10 @@ void PeerClient::complete(const Shared& call, RpcStatus status, std::string answ
   calls_.erase(call);
   const Done done = std::move(call->done);
   // Not from within call(): its caller has not returned yet.
-  loop_.post([done, status = std::move(status), answer = std::move(answer)]() mutable {
-    done(std::move(status), std::move(answer));
-  });
+  loop_.post(
+      lifetime_.wrap([done, status = std::move(status), answer = std::move(answer)]() mutable {
+        done(std::move(status), std::move(answer));
+      }));
 }
 
 }  // namespace muster::rpc

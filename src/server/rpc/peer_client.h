@@ -46,6 +46,7 @@ class PeerClient {
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;
+  Lifetime lifetime_;
 };
 
 }  // namespace muster::rpc

@@ -37,4 +37,13 @@ RpcStatus to_status(const Error& error) {
   return {to_code(error.code), error.message, {}};
 }
 
+Error to_error(const RpcStatus& status) {
+  // Most codes have one meaning of ours; what is left may or may not have happened.
+  for (const Errc code : {Errc::kNotFound, Errc::kConflict, Errc::kThrottled, Errc::kUnavailable,
+                          Errc::kDenied, Errc::kUnsupported, Errc::kInvalid, Errc::kCorrupt}) {
+    if (to_code(code) == status.code) return {code, status.message};
+  }
+  return {Errc::kAmbiguous, status.message};
+}
+
 }  // namespace muster::rpc

@@ -40,4 +40,7 @@ struct RpcStatus {
 /// that means something else by it says so itself.
 [[nodiscard]] RpcStatus to_status(const Error& error);
 
+/// And back, for what another server answered; `status` is not OK.
+[[nodiscard]] Error to_error(const RpcStatus& status);
+
 }  // namespace muster::rpc

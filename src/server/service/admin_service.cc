@@ -33,9 +33,14 @@ void AdminService::add_to(rpc::Router& router) {
   add(service + "DrainNode", &AdminService::DrainNode, v1::DrainNodeRequest{});
   add(service + "SetHashRing", &AdminService::SetHashRing, v1::SetHashRingRequest{});
   add(service + "ListServers", &AdminService::ListServers, v1::ListServersRequest{});
-  add(service + "ForgetServer", &AdminService::ForgetServer, v1::ForgetServerRequest{});
+  add(service + "RemoveServer", &AdminService::RemoveServer, v1::RemoveServerRequest{});
   add(service + "TransferLeadership", &AdminService::TransferLeadership,
       v1::TransferLeadershipRequest{});
+  // Any server can read the log.
+  router.add(service + "Backup", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::BackupRequest>(
+        call, [this](const auto& c, const auto&, const auto&) { actions_.backup(c); });
+  });
   add("/muster.v1.PeerService/Announce", &AdminService::Announce, v1::AnnounceRequest{});
 }
 
@@ -69,10 +74,30 @@ void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRe
   rpc::reply(call, response);
 }
 
-void AdminService::ForgetServer(const rpc::CallPtr& call, const v1::ForgetServerRequest& request) {
-  heard_.erase(request.id());
-  cluster_.propose(call, cluster::ForgetServer{request.id(), {}}, [call](const cluster::Answer&) {
-    rpc::reply(call, v1::ForgetServerResponse{});
+void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request) {
+  const std::string id = request.id();
+  if (id == own_id_) {
+    return call->finish(
+        {rpc::Code::kFailedPrecondition, "this server leads; transfer the leadership first", {}});
+  }
+  if (!actions_.remove_member) return forget(call, id, false);
+  actions_.remove_member(id, [this, call, id](const Status& removed) {
+    // One that never was a member, or was removed before, is still to be forgotten.
+    if (!removed && !removed.is(Errc::kNotFound)) {
+      return call->finish(rpc::to_status(removed.error()));
+    }
+    forget(call, id, removed.ok());
+  });
+}
+
+void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
+  heard_.erase(id);
+  // A member that has never announced itself is removed all the same.
+  if (was_member && cluster_.state().server(id) == nullptr) {
+    return rpc::reply(call, v1::RemoveServerResponse{});
+  }
+  cluster_.propose(call, cluster::ForgetServer{id, {}}, [call](const cluster::Answer&) {
+    rpc::reply(call, v1::RemoveServerResponse{});
   });
 }
 
@@ -86,7 +111,7 @@ void AdminService::TransferLeadership(const rpc::CallPtr& call,
   response.set_from(own_id_);
   rpc::reply(call, response);
   if (request.to() == own_id_) return;
-  step_down_(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
+  actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
 }
 
 void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request) {

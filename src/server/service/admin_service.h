@@ -9,6 +9,7 @@
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/router.h"
 #include "server/service/cluster.h"
+#include "store/store.h"
 
 namespace muster::server {
 
@@ -19,8 +20,18 @@ class AdminService {
   /// Hands the leadership over, to the server named if it can.
   using StepDown = std::function<void(std::optional<WorkerId>)>;
 
-  AdminService(Cluster& cluster, std::string own_id, StepDown step_down)
-      : cluster_(cluster), own_id_(std::move(own_id)), step_down_(std::move(step_down)) {}
+  /// Takes a server out of the engine, where that has members; empty where it has none.
+  using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
+  /// Sends the whole log to a call.
+  using Backup = std::function<void(const rpc::CallPtr& call)>;
+  struct Actions {
+    StepDown step_down;
+    Backup backup;
+    RemoveMember remove_member;
+  };
+
+  AdminService(Cluster& cluster, std::string own_id, Actions actions)
+      : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
 
   void add_to(rpc::Router& router);
   /// A term began here: what was heard in an earlier one says nothing.
@@ -33,13 +44,14 @@ class AdminService {
   void DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request);
   void SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request);
   void ListServers(const rpc::CallPtr& call, const v1::ListServersRequest& request);
-  void ForgetServer(const rpc::CallPtr& call, const v1::ForgetServerRequest& request);
+  void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
+  void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
   void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
   void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
 
   Cluster& cluster_;
   std::string own_id_;
-  StepDown step_down_;
+  Actions actions_;
   MonoTime term_began_{};
   std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
 };

@@ -1,0 +1,196 @@
+#include "server/cluster_peer.h"
+
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+#include "muster/v1/peer.pb.h"
+#include "server/rpc/message.h"
+#include "server/service/backup_stream.h"
+#include "store/probe.h"
+
+namespace muster::server {
+namespace {
+
+constexpr const char* kElection = "musterd";
+constexpr const char* kLogPrefix = "musterd/";
+constexpr Duration kAnnounceInterval = 3s;
+constexpr Duration kHealthInterval = 1s;
+
+rlog::Options log_options(const ServerConfig& config) {
+  rlog::Options options;
+  options.prefix = kLogPrefix;
+  options.create = true;
+  if (config.request_timeout > 0s) options.request_timeout = config.request_timeout;
+  options.compact_after_entries = config.snapshot_entries;
+  return options;
+}
+
+LeaderTerm::Options term_options(const ServerConfig& config, Random& random) {
+  const CandidateOptions candidate = config.candidate().filled();
+  LeaderTerm::Options options;
+  options.id = config.id;
+  options.membership = config.membership;
+  options.supervision.stop_budget = candidate.stop_grace;
+  options.supervision.kill_margin = candidate.kill_margin;
+  options.incarnation = Incarnation(random.uuid());
+  return options;
+}
+
+}  // namespace
+
+ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
+    : config_(config),
+      loop_(surroundings.loop),
+      store_(surroundings.store),
+      random_(surroundings.random),
+      on_fatal_(std::move(surroundings.on_fatal)),
+      rpc_(surroundings.rpc),
+      address_(std::move(surroundings.address)),
+      replica_(log_options(config_), {loop_, store_, Random(random_.next())},
+               {.applied =
+                    [this](const std::vector<membership::Event>& events) {
+                      topology_hub_.publish(events);
+                      store_hub_.publish();
+                    },
+                .reloaded =
+                    [this] {
+                      topology_hub_.reset();
+                      store_hub_.publish();
+                    },
+                .deposed = [this](const std::string& why) { term_.deposed(why); },
+                .stopped = [this](const Error& error) { on_fatal_(error); }}),
+      term_(loop_, replica_, term_options(config_, random_),
+            [this](Epoch epoch) { begin_term(epoch); }),
+      candidate_(kElection, config_.candidate(),
+                 {.loop = loop_,
+                  .store = store_,
+                  .work = term_,
+                  .random = Random(random_.next()),
+                  .listener =
+                      [this](const telemetry::Event& event) {
+                        if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
+                          announce();
+                        }
+                        update_health();
+                      },
+                  .probe =
+                      [this](Callback<Done> done) {
+                        probe_store(store_, loop_, random_,
+                                    config_.candidate().filled().request_timeout, std::move(done));
+                      }}),
+      cluster_({loop_, replica_, term_, rpc_, [this] { return leader(); }}),
+      topology_hub_(loop_, replica_.state(),
+                    [this] {
+                      v1::TopologyUpdate update;
+                      *update.mutable_full_sync() = coordinator_.topology();
+                      update.set_version(update.full_sync().version());
+                      return rpc::to_payload(update);
+                    },
+                    {}),
+      store_hub_(loop_, replica_.state(), {}),
+      coordinator_(cluster_, topology_hub_),
+      stores_(cluster_, store_hub_),
+      admin_(cluster_, config_.id,
+             {.step_down = [this](std::optional<WorkerId> to) { candidate_.step_down(to); },
+              .backup =
+                  [this](const rpc::CallPtr& call) {
+                    std::make_shared<BackupStream>(loop_, Random(random_.next()),
+                                                   rlog::Place{store_, kLogPrefix}, call)
+                        ->start();
+                  },
+              .remove_member = std::move(surroundings.remove_member)}),
+      announce_timer_(loop_),
+      health_timer_(loop_) {
+  coordinator_.add_to(router_);
+  stores_.add_to(router_);
+  admin_.add_to(router_);
+}
+
+ClusterPeer::~ClusterPeer() = default;
+
+void ClusterPeer::start() {
+  replica_.open(lifetime_.wrap([this](const Status& status) { opened(status); }));
+}
+
+void ClusterPeer::opened(const Status& status) {
+  // The log has told the reason already.
+  if (!status || stopping_) return;
+  open_ = true;
+  log_info("state ready", {{"server", config_.id},
+                           {"index", std::to_string(replica_.log().applied().value())},
+                           {"nodes", std::to_string(replica_.state().topology().size())}});
+  candidate_.start();
+  announce();
+  update_health();
+}
+
+void ClusterPeer::dispatch(const rpc::CallPtr& call) {
+  if (!open_ || stopping_) {
+    const char* why = open_ ? "this server is stopping" : "this server is loading its state";
+    return call->finish({rpc::Code::kUnavailable, why, {}});
+  }
+  router_.dispatch(call);
+}
+
+LeaderView ClusterPeer::leader() const {
+  if (term_.active()) return {true, config_.id, address_, term_.epoch()};
+  const auto id = candidate_.current_leader();
+  if (!id || id->value() == config_.id) return {false, {}, {}, candidate_.epoch()};
+  const cluster::ServerEntry* server = replica_.state().server(id->value());
+  return {false, id->value(), server == nullptr ? std::string() : server->address,
+          candidate_.epoch()};
+}
+
+void ClusterPeer::begin_term(Epoch epoch) {
+  admin_.begin_term();
+  const auto report = [](const Result<cluster::Answer>& answer) {
+    if (!answer) log_warn("first command refused", {{"error", answer.error().message}});
+  };
+  log_info("leading", {{"server", config_.id}, {"epoch", std::to_string(epoch.value())}});
+  const cluster::ServerEntry* known = replica_.state().server(config_.id);
+  if (known == nullptr || known->address != address_ || known->version != MUSTER_VERSION) {
+    replica_.propose(cluster::AnnounceServer{config_.id, address_, MUSTER_VERSION, {}}, report);
+  }
+  // The configured ring is for a new cluster; afterwards it is changed by asking, not by whichever
+  // file the next leader happens to have.
+  const membership::Topology& topology = replica_.state().topology();
+  if (topology.version() == TopologyVersion(0) && topology.ring() != config_.membership.ring) {
+    replica_.propose(
+        cluster::ChangeTopology{membership::SetRingConfig{config_.membership.ring, {}}}, report);
+  }
+}
+
+void ClusterPeer::announce() {
+  announce_timer_.arm(kAnnounceInterval, [this] { announce(); });
+  const LeaderView leader = this->leader();
+  if (leader.self || leader.address.empty()) return;
+  v1::AnnounceRequest request;
+  request.set_id(config_.id);
+  request.set_address(address_);
+  request.set_version(MUSTER_VERSION);
+  rpc_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
+                 kAnnounceInterval, lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
+                   // Said again soon; a leader that changes meanwhile is no news.
+                   if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
+                   log_warn("the leader did not hear this server",
+                            {{"leader", leader.id}, {"error", status.message}});
+                 }));
+}
+
+void ClusterPeer::update_health() {
+  health_timer_.arm(kHealthInterval, [this] { update_health(); });
+  rpc_.set_serving(open_ && !stopping_ && coordinator_.health().healthy());
+}
+
+void ClusterPeer::stop(std::function<void()> done) {
+  if (std::exchange(stopping_, true)) return;
+  announce_timer_.cancel();
+  health_timer_.cancel();
+  rpc_.set_serving(false);
+  topology_hub_.close();
+  store_hub_.close();
+  candidate_.stop(std::move(done));
+}
+
+}  // namespace muster::server

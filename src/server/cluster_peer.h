@@ -1,0 +1,94 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "candidate/candidate.h"
+#include "platform/event_loop.h"
+#include "server/config.h"
+#include "server/leader/leader_term.h"
+#include "server/rpc/router.h"
+#include "server/rpc/rpc_server.h"
+#include "server/service/admin_service.h"
+#include "server/service/cluster.h"
+#include "server/service/coordinator_service.h"
+#include "server/service/store_service.h"
+#include "server/state/replica.h"
+#include "server/watch/store_hub.h"
+#include "server/watch/topology_hub.h"
+#include "store/store.h"
+
+namespace muster::server {
+
+/// One of the servers that share an engine: a copy of the replicated state, a candidate for
+/// leading it, and the services over it, all on one loop.
+///
+/// Serves reads and watches from its own copy, passes writes and heartbeats on to the leader.
+/// Loop thread only; stop() before destroying it, or it goes as a crash would: without handing
+/// over.
+class ClusterPeer {
+ public:
+  struct Surroundings {
+    EventLoop& loop;
+    ObjectStore& store;
+    rpc::RpcServer& rpc;
+    std::string address;  ///< What clients and the other servers are told to dial.
+    Random random;
+    /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
+    std::function<void(const Error&)> on_fatal;
+    /// Takes a server that is gone for good out of the engine, where that has members.
+    AdminService::RemoveMember remove_member;
+  };
+
+  /// `config` is complete and valid.
+  ClusterPeer(const ServerConfig& config, Surroundings surroundings);
+  ~ClusterPeer();
+  ClusterPeer(const ClusterPeer&) = delete;
+  ClusterPeer& operator=(const ClusterPeer&) = delete;
+
+  /// Begins to load the state and to take part.
+  void start();
+  /// Answers a call; with UNAVAILABLE until the state is there.
+  void dispatch(const rpc::CallPtr& call);
+  /// Hands over what it leads, heartbeats written, ends every watch, and then calls `done`.
+  void stop(std::function<void()> done);
+
+  [[nodiscard]] LeaderView leader() const;
+
+ private:
+  void opened(const Status& status);
+  void begin_term(Epoch epoch);
+  void announce();
+  void update_health();
+
+  ServerConfig config_;
+  EventLoop& loop_;
+  ObjectStore& store_;
+  Random random_;
+  std::function<void(const Error&)> on_fatal_;
+  rpc::RpcServer& rpc_;
+  std::string address_;
+  bool open_ = false;
+  bool stopping_ = false;
+
+  Replica replica_;
+  LeaderTerm term_;
+  Candidate candidate_;
+  Cluster cluster_;
+  TopologyHub topology_hub_;
+  StoreHub store_hub_;
+  CoordinatorService coordinator_;
+  StoreService stores_;
+  AdminService admin_;
+  rpc::Router router_;
+  Timer announce_timer_;
+  Timer health_timer_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/rpc/call.h"
+
+namespace muster::rpc {
+
+/// A call without a network, for tests: what was written is there to look at, and a write is done
+/// when the test says so.
+class TestingCall final : public Call {
+ public:
+  explicit TestingCall(std::string method = "/test.Service/Method") : method_(std::move(method)) {}
+
+  [[nodiscard]] const std::string& method() const override { return method_; }
+  [[nodiscard]] Duration time_left() const override { return 10s; }
+  [[nodiscard]] bool forwarded() const override { return false; }
+  [[nodiscard]] bool over() const override { return over_; }
+  void read(std::function<void(std::optional<std::string>)> done) override {
+    if (requests.empty()) return done({});
+    std::string request = std::move(requests.front());
+    requests.pop_front();
+    done(std::move(request));
+  }
+  void write(Payload message, std::function<void()> done) override {
+    written.push_back(std::move(message));
+    pending_ = std::move(done);
+  }
+  void finish(RpcStatus status) override {
+    finished = std::move(status);
+    end();
+  }
+  void reply(Payload message) override {
+    written.push_back(std::move(message));
+    finish({});
+  }
+  void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+
+  /// The client has taken what was written last.
+  bool take() {
+    if (!pending_) return false;
+    std::exchange(pending_, {})();
+    return true;
+  }
+  void take_all() {
+    while (take()) {
+    }
+  }
+  /// The client is gone.
+  void end() {
+    if (std::exchange(over_, true)) return;
+    if (const auto over = std::exchange(on_over_, {})) over();
+  }
+
+  std::deque<std::string> requests;
+  std::vector<Payload> written;
+  std::optional<RpcStatus> finished;
+
+ private:
+  std::string method_;
+  std::function<void()> pending_;
+  std::function<void()> on_over_;
+  bool over_ = false;
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "base/random.h"
+#include "log/move.h"
+#include "server/rpc/call.h"
+
+namespace muster::server {
+
+/// Sends a backup of the log to one client, chunk after chunk. What the client has not taken yet is
+/// held in memory, up to a bound; a client slower than that is refused and may try again.
+/// Loop thread only. Lives as long as its call.
+class BackupStream : public std::enable_shared_from_this<BackupStream> {
+ public:
+  BackupStream(Loop& loop, Random random, rlog::Place source, rpc::CallPtr call);
+
+  void start();
+
+ private:
+  Status take(std::string_view bytes);
+  void send_next();
+
+  rpc::CallPtr call_;
+  std::deque<std::string> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  bool writing_ = false;
+  bool complete_ = false;
+  rlog::Backup backup_;
+};
+
+}  // namespace muster::server

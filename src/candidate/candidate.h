@@ -48,6 +48,9 @@ class Candidate {
 
   // Loop thread only.
   void start();
+  [[nodiscard]] bool started() const { return started_; }
+  /// Coming terms have higher epochs than this: the work was led elsewhere before.
+  void rise_above(Epoch epoch) { driver_.rise_above(epoch); }
   /// Stops the work, releases the lease, removes the node's file, and then calls `done`.
   void stop(std::function<void()> done);
   /// Hands over, and does not stand again before resume().

@@ -8,15 +8,19 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/engine_options.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
 #include "cli/topology_text.h"
+#include "client/requests.h"
+#include "log/archive.h"
+#include "log/move.h"
+#include "platform/system_clock.h"
 
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kChunkBytes = 64 * 1024;
 /// A transfer takes longer than a question.
 constexpr Duration kTransferTimeout = 10min;
 
@@ -83,50 +87,86 @@ class RestoreCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "restore"; }
   [[nodiscard]] const char* summary() const override {
-    return "Put a backup in place of an empty state";
+    return "Fill an empty engine from a backup";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
-           "  muster restore muster-2031-05-17.backup\n"
+           "  muster restore muster-2031-05-17.backup --engine file:///var/lib/muster\n"
            "\n"
-           "Refused with exit code 1 unless the servers' state is empty. Versions, revisions and\n"
-           "epochs count on.\n";
+           "No server is needed, and none may run on that engine. Refused with exit code 1 when a\n"
+           "log is there already. Versions, revisions and epochs count on. The backup is checked\n"
+           "from end to end before anything is written. A managed engine is filled by its own\n"
+           "server, once: musterd … --restore FILE.\n";
   }
 
   void declare(CLI::App& app) override {
     add_argument(app, "FILE", file_, "What `muster backup` wrote");
-    server_.timeout = kTransferTimeout;
-    server_.declare(app);
+    engine_.declare(app);
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (file_.empty()) return {Errc::kInvalid, "say what to restore: muster restore FILE"};
-    std::ifstream in(file_, std::ios::binary);
-    if (!in) return {Errc::kInvalid, "cannot read " + file_ + ": " + std::strerror(errno)};
+    if (Status whole = rlog::check_archive(file_); !whole) return whole.error();
+    const auto engine = engine_.open();
+    if (!engine) return engine.error();
+    std::unique_ptr<rlog::Restore> restore;
+    const auto last = (*engine)->await<rlog::Index>([&](Callback<rlog::Index> done) {
+      restore = std::make_unique<rlog::Restore>((*engine)->loop(), system_random(),
+                                                (*engine)->place(engine_.timeout),
+                                                rlog::archive_source(file_));
+      restore->start(std::move(done));
+    });
+    (*engine)->run([&] { restore.reset(); });
+    if (!last) return refused(terminal, name(), last.error());
+    terminal.line(json_ ? dump({{"engine", engine_.url}, {"applied_index", last->value()}})
+                        : "restored into " + engine_.url + ", up to entry " +
+                              std::to_string(last->value()));
+    return kDone;
+  }
+
+ private:
+  EngineOptions engine_;
+  std::string file_;
+  bool json_ = false;
+};
+
+class MoveCommand final : public Command {
+ public:
+  [[nodiscard]] const char* name() const override { return "move"; }
+  [[nodiscard]] const char* summary() const override { return "Continue in another engine"; }
+  [[nodiscard]] const char* example() const override {
+    return "Example:\n"
+           "  muster move --to etcd://h1:2379,h2:2379,h3:2379/muster\n"
+           "\n"
+           "The new engine must be empty and reachable from the servers. Nothing acknowledged is\n"
+           "left behind; versions, revisions and epochs count on. When it is done, every server\n"
+           "ends and says which --engine to start it with. Should the leader die on the way, a\n"
+           "server started on the old engine finishes the move. Exits with 1 when refused.\n";
+  }
+
+  void declare(CLI::App& app) override {
+    add_text(app, "--to", "ENGINE", to_, "Where: file:///dir, etcd://… or s3://…");
+    server_.timeout = kTransferTimeout;
+    server_.attempt_timeout = kTransferTimeout;
+    server_.declare(app);
+    add_flag(app, "--json", json_, "Print one JSON object");
+  }
+
+  [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (to_.empty()) return {Errc::kInvalid, "say where to: muster move --to ENGINE"};
     const auto client = server_.open();
     if (!client) return client.error();
-    const auto restored = client::restore(
-        **client,
-        [&]() -> Result<std::optional<std::string>> {
-          std::string bytes(kChunkBytes, '\0');
-          in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-          if (in.bad()) return {Errc::kInvalid, "cannot read " + file_};
-          bytes.resize(static_cast<std::size_t>(in.gcount()));
-          return bytes.empty() ? std::optional<std::string>() : std::optional(std::move(bytes));
-        },
-        server_.call());
-    if (!restored) return refused(terminal, name(), restored.error());
-    terminal.line(json_
-                      ? dump({{"applied_index", restored->applied_index},
-                              {"topology_version", restored->topology_version.value()}})
-                      : "restored, version " + std::to_string(restored->topology_version.value()));
+    const auto sealed = (*client)->call(client::MoveLog{to_}, server_.call());
+    if (!sealed) return refused(terminal, name(), sealed.error());
+    terminal.line(json_ ? dump({{"engine", to_}, {"sealed_index", *sealed}})
+                        : "moved to " + to_ + "; start every server with --engine " + to_);
     return kDone;
   }
 
  private:
   ServerOptions server_;
-  std::string file_;
+  std::string to_;
   bool json_ = false;
 };
 
@@ -138,6 +178,10 @@ std::unique_ptr<Command> make_backup_command() {
 
 std::unique_ptr<Command> make_restore_command() {
   return std::make_unique<RestoreCommand>();
+}
+
+std::unique_ptr<Command> make_move_command() {
+  return std::make_unique<MoveCommand>();
 }
 
 }  // namespace muster::cli

@@ -22,6 +22,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_health_command());
   commands.push_back(make_backup_command());
   commands.push_back(make_restore_command());
+  commands.push_back(make_move_command());
+  commands.push_back(make_log_command());
   commands.push_back(make_certs_command());
   commands.push_back(make_completion_command());
   commands.push_back(make_man_command());

@@ -28,6 +28,8 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_health_command();
 [[nodiscard]] std::unique_ptr<Command> make_backup_command();
 [[nodiscard]] std::unique_ptr<Command> make_restore_command();
+[[nodiscard]] std::unique_ptr<Command> make_move_command();
+[[nodiscard]] std::unique_ptr<Command> make_log_command();
 
 /// Every command, in the order in which help lists them.
 [[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();

@@ -129,6 +129,12 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"server", "list", "--to", "s1"}, "muster server: --to belongs to transfer\n"},
       {{"backup"}, "muster backup: say where to put it: muster backup FILE\n"},
       {{"restore"}, "muster restore: say what to restore: muster restore FILE\n"},
+      {{"move"}, "muster move: say where to: muster move --to ENGINE\n"},
+      {{"server", "remove"}, "muster server: say which server: muster server remove ID\n"},
+      {{"server", "list", "s1"}, "muster server: an ID belongs to remove\n"},
+      {{"log"}, "muster log: say what to do: inspect or repair\n"},
+      {{"log", "inspect"}, "muster log: say which engine, with --engine URL\n"},
+      {{"log", "inspect", "--backup", "b"}, "muster log: --backup belongs to repair\n"},
   };
   for (const auto& [words, sentence] : cases) {
     const Outcome outcome = muster(words);

@@ -17,32 +17,41 @@ class ServerCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "server"; }
   [[nodiscard]] const char* summary() const override {
-    return "The servers: list them, hand the lead over";
+    return "The servers: list them, hand the lead over, remove one";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster server list\n"
            "  muster server transfer --to s2\n"
+           "  muster server remove s3\n"
            "\n"
            "transfer asks the leader to hand over, to the server named or to any; it answers when\n"
-           "the leader has taken the request on, a moment before the other one leads.\n";
+           "the leader has taken the request on, a moment before the other one leads. remove\n"
+           "is for a server that is gone for good; a managed engine loses its member, too.\n";
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "list or transfer");
+    add_argument(app, "ACTION", action_, "list, transfer or remove");
+    add_argument(app, "ID", id_, "With remove: which server");
     server_.declare(app);
     add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "list" && action_ != "transfer") {
-      return {Errc::kInvalid, action_.empty() ? "say what to do: list or transfer"
-                                              : "\"" + action_ + "\" is neither list nor transfer"};
+    if (action_ != "list" && action_ != "transfer" && action_ != "remove") {
+      return {Errc::kInvalid, action_.empty()
+                                  ? "say what to do: list, transfer or remove"
+                                  : "\"" + action_ + "\" is none of list, transfer and remove"};
     }
-    if (action_ == "list" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
+    if (action_ != "transfer" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
+    if ((action_ == "remove") == id_.empty()) {
+      return {Errc::kInvalid, id_.empty() ? "say which server: muster server remove ID"
+                                          : "an ID belongs to remove"};
+    }
     const auto client = server_.open();
     if (!client) return client.error();
+    if (action_ == "remove") return remove(terminal, **client);
     return action_ == "list" ? list(terminal, **client) : transfer(terminal, **client);
   }
 
@@ -78,8 +87,16 @@ class ServerCommand final : public Command {
     return kDone;
   }
 
+  Result<int> remove(Terminal& terminal, client::Client& client) const {
+    const auto removed = client.call(client::RemoveServer{id_}, server_.call());
+    if (!removed) return refused(terminal, name(), removed.error());
+    terminal.line(json_ ? dump({{"removed", id_}}) : id_ + " is removed");
+    return kDone;
+  }
+
   ServerOptions server_;
   std::string action_;
+  std::string id_;
   std::string to_;
   bool json_ = false;
 };

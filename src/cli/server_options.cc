@@ -22,7 +22,7 @@ Result<std::unique_ptr<client::SmartCoordinatorClient>> ServerOptions::open() co
   if (!list) return {Errc::kInvalid, "--server: " + list.error().message};
   client::RetryConfig retry;
   // One server among several may take its share of the time, and no more.
-  retry.attempt_timeout = std::min(retry.attempt_timeout, timeout / 2);
+  retry.attempt_timeout = std::min(attempt_timeout, timeout / 2);
   return client::SmartCoordinatorClient::create(std::move(*list), retry, tls);
 }
 

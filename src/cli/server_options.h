@@ -18,6 +18,7 @@ struct ServerOptions {
   std::string servers = "127.0.0.1:9000";
   client::TlsFiles tls;
   Duration timeout = 10s;
+  Duration attempt_timeout = client::RetryConfig().attempt_timeout;
 
   /// --server, the TLS files and --timeout.
   void declare(CLI::App& app);

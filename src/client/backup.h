@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -13,18 +12,10 @@ namespace muster::client {
 
 /// Takes the next bytes; an error ends the backup with it. On the client's own thread.
 using Sink = std::function<Status(const std::string& bytes)>;
-/// The next bytes; nothing at the end. An error ends the restoring with it. On the client's own
-/// thread.
-using Source = std::function<Result<std::optional<std::string>>()>;
 
 /// Copies the whole state of the servers to `sink`, as of one place in the log. Returns how many
 /// bytes. Nothing is complete before this has returned a number. Waits; not on the client's thread.
 [[nodiscard]] Result<std::uint64_t> backup(Client& client, Sink sink,
                                            const CallOptions& options = {.timeout = 600s});
-
-/// Puts a backup in place of an empty state. kAmbiguous: it may have been put there. Waits; not on
-/// the client's thread. Never tried twice.
-[[nodiscard]] Result<Restored> restore(Client& client, Source source,
-                                       const CallOptions& options = {.timeout = 600s});
 
 }  // namespace muster::client

@@ -94,6 +94,21 @@ WireRequest encode(const TransferLeadership& request) {
   return wire("/muster.v1.AdminService/TransferLeadership", message, Effect::kOnce, Aim::kLeader);
 }
 
+WireRequest encode(const RemoveServer& request) {
+  v1::RemoveServerRequest message;
+  message.set_id(request.id);
+  WireRequest encoded =
+      wire("/muster.v1.AdminService/RemoveServer", message, Effect::kIdempotent, Aim::kLeader);
+  encoded.done_when = RpcCode::kNotFound;
+  return encoded;
+}
+
+WireRequest encode(const MoveLog& request) {
+  v1::MoveRequest message;
+  message.set_engine(request.engine);
+  return wire("/muster.v1.AdminService/Move", message, Effect::kOnce, Aim::kLeader);
+}
+
 template <>
 Result<TopologyImage> decode<GetTopology>(const std::string& body) {
   const auto message = parse<v1::GetTopologyResponse>(body);
@@ -169,6 +184,20 @@ Result<std::string> decode<TransferLeadership>(const std::string& body) {
   const auto message = parse<v1::TransferLeadershipResponse>(body);
   if (!message) return message.error();
   return message->from();
+}
+
+template <>
+Result<Done> decode<RemoveServer>(const std::string& body) {
+  const auto message = parse<v1::RemoveServerResponse>(body);
+  if (!message) return message.error();
+  return Done{};
+}
+
+template <>
+Result<std::uint64_t> decode<MoveLog>(const std::string& body) {
+  const auto message = parse<v1::MoveResponse>(body);
+  if (!message) return message.error();
+  return message->sealed_index();
 }
 
 }  // namespace muster::client

@@ -97,6 +97,18 @@ struct TransferLeadership {
   std::string to{};            ///< The id of a server; empty for any.
 };
 
+/// Removes a server that is gone for good, and its member of a managed engine.
+struct RemoveServer {
+  using Answer = Done;
+  std::string id;
+};
+
+/// Continues the log in another engine. The servers end when it is done.
+struct MoveLog {
+  using Answer = std::uint64_t;  ///< The number of the last entry in the old engine.
+  std::string engine;
+};
+
 /// One message to one method, and what may be done with it.
 struct WireRequest {
   const char* method;
@@ -115,6 +127,8 @@ struct WireRequest {
 [[nodiscard]] WireRequest encode(const DrainNode& request);
 [[nodiscard]] WireRequest encode(const ListServers& request);
 [[nodiscard]] WireRequest encode(const TransferLeadership& request);
+[[nodiscard]] WireRequest encode(const RemoveServer& request);
+[[nodiscard]] WireRequest encode(const MoveLog& request);
 
 /// kCorrupt when the bytes are no such answer. `Request` says of which request.
 template <typename Request>

@@ -117,22 +117,10 @@ Result<BeatsAnswer> decode_beats_answer(const std::string& body) {
   return answer;
 }
 
-std::string encode_chunk(std::string data) {
-  v1::BackupChunk message;
-  message.set_data(std::move(data));
-  return message.SerializeAsString();
-}
-
 Result<std::string> decode_chunk(const std::string& body) {
   v1::BackupChunk message;
   if (!message.ParseFromString(body)) return unreadable("backup");
   return std::move(*message.mutable_data());
-}
-
-Result<Restored> decode_restored(const std::string& body) {
-  v1::RestoreResponse message;
-  if (!message.ParseFromString(body)) return unreadable("answer");
-  return Restored{message.applied_index(), TopologyVersion(message.topology_version())};
 }
 
 }  // namespace muster::client

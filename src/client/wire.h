@@ -35,13 +35,6 @@ struct BeatsAnswer {
                                        TopologyVersion known_version);
 [[nodiscard]] Result<BeatsAnswer> decode_beats_answer(const std::string& body);
 
-[[nodiscard]] std::string encode_chunk(std::string data);
 [[nodiscard]] Result<std::string> decode_chunk(const std::string& body);
-
-struct Restored {
-  std::uint64_t applied_index = 0;
-  TopologyVersion topology_version;
-};
-[[nodiscard]] Result<Restored> decode_restored(const std::string& body);
 
 }  // namespace muster::client

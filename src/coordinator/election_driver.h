@@ -38,6 +38,7 @@ class ElectionDriver {
   void start();
   void resign(ResignOptions options) { perform(election_.resign(std::move(options), loop_.now())); }
   void set_eligible(bool eligible) { perform(election_.set_eligible(eligible, loop_.now())); }
+  void rise_above(Epoch epoch) { election_.rise_above(epoch); }
   /// The store says that something changed: look now.
   void nudge();
 

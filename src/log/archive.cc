@@ -1,6 +1,9 @@
 #include "log/archive.h"
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include <openssl/evp.h>
@@ -108,6 +111,32 @@ Result<ArchiveReader::Item> ArchiveReader::next() {
   digest_.add(*key);
   digest_.add(*body);
   return Item{false, std::move(*key), std::move(*body)};
+}
+
+ArchiveReader::Source archive_source(const std::string& path) {
+  auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
+  const std::string trouble =
+      file->is_open() ? "" : "cannot read " + path + ": " + std::strerror(errno);
+  return [file, path, trouble](std::size_t count) -> Result<std::string> {
+    if (!trouble.empty()) return {Errc::kInvalid, trouble};
+    std::string bytes(count, '\0');
+    file->read(bytes.data(), static_cast<std::streamsize>(count));
+    if (file->bad()) return {Errc::kInvalid, "cannot read " + path};
+    bytes.resize(static_cast<std::size_t>(file->gcount()));
+    return bytes;
+  };
+}
+
+Status check_archive(const std::string& path) {
+  ArchiveReader reader(archive_source(path));
+  while (true) {
+    const Result<ArchiveReader::Item> item = reader.next();
+    if (!item) {
+      return item.is(Errc::kCorrupt) ? Error{Errc::kInvalid, path + ": " + item.error().message}
+                                     : item.error();
+    }
+    if (item->end) return Done{};
+  }
 }
 
 }  // namespace muster::rlog

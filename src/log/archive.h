@@ -57,4 +57,10 @@ class ArchiveReader {
   RunningDigest digest_;
 };
 
+/// The bytes of a file, for ArchiveReader and Restore. A file that cannot be read is kInvalid when
+/// it is first asked.
+[[nodiscard]] ArchiveReader::Source archive_source(const std::string& path);
+/// Reads a whole backup and compares it with its digest; what is wrong with it otherwise.
+[[nodiscard]] Status check_archive(const std::string& path);
+
 }  // namespace muster::rlog

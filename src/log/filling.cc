@@ -14,15 +14,20 @@ void Filling::begin(std::string log_id, std::string origin, Callback<Done> done)
   manifest.pending = id_;
   cell_.create(std::move(manifest), lifetime_.wrap([this, done = std::move(done)](const Status&) {
     // Whatever was answered: what is read back decides.
-    check(done);
+    look(done);
   }));
 }
 
-void Filling::check(Callback<Done> done) {
+void Filling::look(Callback<Done> done) {
   cell_.refresh(lifetime_.wrap([this, done = std::move(done)](const Status& read) {
     if (!read) return done(Error{Errc::kUnavailable, read.error().message});
     if (cell_.value().pending != id_ && !opened()) {
-      return done(Error{Errc::kConflict, context_.store.describe() + " holds another log"});
+      const std::string& other = cell_.value().pending;
+      return done(Error{Errc::kConflict,
+                        context_.store.describe() +
+                            (other.empty() ? " holds another log"
+                                           : " is marked by the move or restore " + other +
+                                                 ", which was not finished: empty it first")});
     }
     done(Done{});
   }));

@@ -17,6 +17,8 @@ class Filling {
 
   /// Marks the store. kConflict when a log, or another filling, is there.
   void begin(std::string log_id, std::string origin, Callback<Done> done);
+  /// Reads the mark again. kConflict when it is not ours.
+  void look(Callback<Done> done);
   /// It was filled and opened before; there is nothing left to do.
   [[nodiscard]] bool opened() const;
   /// Writes one object, under its key without the log's prefix. kConflict when another is there.
@@ -25,8 +27,6 @@ class Filling {
   void open(Manifest manifest, Callback<Done> done);
 
  private:
-  void check(Callback<Done> done);
-
   Context& context_;
   std::string id_;
   ManifestCell cell_;

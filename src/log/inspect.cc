@@ -178,7 +178,9 @@ struct RepairEntry::State {
     }
     context.store.get(context.keys.entry(next(index)), {}, context.by(),
                       lifetime.wrap([this, chain = entry->chain](const Result<Object>& after) {
-                        if (!after && !after.is(Errc::kNotFound)) return done(after.error());
+                        if (!after && !after.is(Errc::kNotFound) && !after.is(Errc::kCorrupt)) {
+                          return done(after.error());
+                        }
                         const auto follower =
                             after ? decode_entry(after->body) : Result<Entry>(after.error());
                         if (!follower) return done(unproven("no entry after it"));

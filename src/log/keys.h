@@ -8,6 +8,9 @@
 
 namespace muster::rlog {
 
+/// The prefix of musterd's own log in its engine.
+inline constexpr const char* kServerLog = "musterd/";
+
 /// Where the objects of a log are; docs/formats.md has the table.
 struct Keys {
   std::string prefix;

@@ -49,7 +49,13 @@ void Move::finish(Callback<Done> done) {
         return done({Errc::kConflict, end.seal ? "the log was sealed for " + end.seal->move_id
                                                : "the log is not sealed"});
       }
-      state.filling.open(outcome->manifest, done);
+      state.filling.open(outcome->manifest, [&state, done](const Status& opened) {
+        if (!opened.is(Errc::kConflict)) return done(opened);
+        // Somebody else who finishes the same move may have been first.
+        state.filling.look([&state, done, opened](const Status& seen) {
+          done(seen && state.filling.opened() ? Status(Done{}) : opened);
+        });
+      });
     });
   };
   prepare(copy);

@@ -75,6 +75,23 @@ TEST_P(MoveTest, GoesOnElsewhereWithEverythingAcknowledged) {
   EXPECT_THAT(world_.opened()->machine.commands, ElementsAre("a", "b", "c"));
 }
 
+TEST_P(MoveTest, TwoThatFinishItAtOnceBothSucceed) {
+  const auto leader = world_.leader(3);
+  ASSERT_TRUE(world_.append(*leader, "a").ok());
+  Move one = move();
+  Move two = move();
+  ASSERT_TRUE(prepare(one).ok());
+  ASSERT_TRUE(seal(*leader).ok());
+  std::optional<Status> first;
+  one.finish([&](const Status& status) { first = status; });
+  EXPECT_TRUE(finish(two).ok());
+  world_.run(10s);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_TRUE(first->ok()) << first->error().message;
+  go_there();
+  EXPECT_THAT(world_.opened()->machine.commands, ElementsAre("a"));
+}
+
 TEST_P(MoveTest, ATargetThatIsNotFinishedIsRefused) {
   const auto leader = world_.leader(1);
   Move one = move();

@@ -83,7 +83,10 @@ void ReplicatedLog::Impl::begin_at_manifest() {
   }
   if (!manifest.pending.empty()) {
     return stop({Errc::kConflict, context_.keys.manifest() + ": the move or restore " +
-                                      manifest.pending + " into this store is not finished"});
+                                      manifest.pending +
+                                      " into this store is not finished. A move: start one server "
+                                      "with the engine it comes from, which finishes it. A "
+                                      "restore: repeat it into an empty store"});
   }
   if (manifest.latest) return load_snapshot();
   position_ = beginning(manifest.origin);

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/log.h"
+#include "log/keys.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
 #include "server/service/backup_stream.h"
@@ -14,13 +15,12 @@ namespace muster::server {
 namespace {
 
 constexpr const char* kElection = "musterd";
-constexpr const char* kLogPrefix = "musterd/";
 constexpr Duration kAnnounceInterval = 3s;
 constexpr Duration kHealthInterval = 1s;
 
 rlog::Options log_options(const ServerConfig& config, const Result<std::string>& known_log) {
   rlog::Options options;
-  options.prefix = kLogPrefix;
+  options.prefix = rlog::kServerLog;
   options.create = true;
   if (known_log) options.log_id = *known_log;
   if (config.request_timeout > 0s) options.request_timeout = config.request_timeout;
@@ -61,8 +61,15 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                       topology_hub_.reset();
                       store_hub_.publish();
                     },
-                .deposed = [this](Epoch of, const std::string& why) { term_.deposed(of, why); },
+                .deposed =
+                    [this](Epoch of, const std::string& why) {
+                      candidate_.rise_above(replica_.log().position().epoch);
+                      term_.deposed(of, why);
+                    },
+                .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
+      mover_({loop_, store_, replica_, Random(random_.next()),
+              log_options(config_, known_log_).request_timeout}),
       term_(loop_, replica_, term_options(config_, random_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),
@@ -99,9 +106,11 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
               .backup =
                   [this](const rpc::CallPtr& call) {
                     std::make_shared<BackupStream>(loop_, Random(random_.next()),
-                                                   rlog::Place{store_, kLogPrefix}, call)
+                                                   rlog::Place{store_, rlog::kServerLog}, call)
                         ->start();
                   },
+              .move = [this](const std::string& engine,
+                             Callback<rlog::Index> done) { move(engine, std::move(done)); },
               .remove_member = std::move(surroundings.remove_member)}),
       announce_timer_(loop_),
       health_timer_(loop_) {
@@ -129,10 +138,14 @@ void ClusterPeer::opened(const Status& status) {
     log_warn("the log is new and empty", {{"server", config_.id}, {"log", log}});
   }
   open_ = true;
+  // sealed() follows: there is nothing to lead here any more.
+  if (replica_.log().position().seal) return;
   log_info("state ready", {{"server", config_.id},
                            {"log", log},
                            {"index", std::to_string(replica_.log().applied().value())},
                            {"nodes", std::to_string(replica_.state().topology().size())}});
+  // The log may have been led elsewhere before: by the engine it was moved or restored from.
+  candidate_.rise_above(replica_.log().position().epoch);
   candidate_.start();
   announce();
   update_health();
@@ -153,7 +166,36 @@ void ClusterPeer::dispatch(const rpc::CallPtr& call) {
     const char* why = open_ ? "this server is stopping" : "this server is loading its state";
     return call->finish({rpc::Code::kUnavailable, why, {}});
   }
+  if (seal_) {
+    return call->finish({rpc::Code::kUnavailable, moved_to(seal_->target).message, {}});
+  }
   router_.dispatch(call);
+}
+
+void ClusterPeer::move(const std::string& engine, Callback<rlog::Index> done) {
+  mover_.start(engine, lifetime_.wrap([this, engine,
+                                       done = std::move(done)](const Result<rlog::Index>& moved) {
+    done(moved);
+    if (moved) return leave(engine);
+    if (mover_.sealing()) on_fatal_(moved.error());
+  }));
+}
+
+// A server that was running when another one sealed the log has nothing to do but to say so. One
+// that comes later finishes what a crash may have interrupted.
+void ClusterPeer::sealed(const rlog::Seal& seal) {
+  if (seal_ || stopping_) return;
+  seal_ = seal;
+  if (mover_.sealing()) return;  // By this server, which is at it.
+  if (candidate_.started()) return leave(seal.target);
+  mover_.finish(seal, lifetime_.wrap([this, seal](const Status& finished) {
+    if (!finished) return on_fatal_(finished.error());
+    leave(seal.target);
+  }));
+}
+
+void ClusterPeer::leave(const std::string& target) {
+  on_fatal_(moved_to(target));
 }
 
 LeaderView ClusterPeer::leader() const {

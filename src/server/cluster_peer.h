@@ -18,6 +18,7 @@
 #include "server/service/cluster.h"
 #include "server/service/coordinator_service.h"
 #include "server/service/store_service.h"
+#include "server/state/log_mover.h"
 #include "server/state/replica.h"
 #include "server/watch/store_hub.h"
 #include "server/watch/topology_hub.h"
@@ -63,6 +64,9 @@ class ClusterPeer {
  private:
   void opened(const Status& status);
   [[nodiscard]] Error explained(const Error& error) const;
+  void move(const std::string& engine, Callback<rlog::Index> done);
+  void sealed(const rlog::Seal& seal);
+  void leave(const std::string& target);
   void begin_term(Epoch epoch);
   void announce();
   void update_health();
@@ -79,6 +83,8 @@ class ClusterPeer {
 
   Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.
   Replica replica_;
+  LogMover mover_;
+  std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.
   LeaderTerm term_;
   Candidate candidate_;
   Cluster cluster_;

@@ -74,6 +74,20 @@ Status check_peers(const ServerConfig& config) {
                "failures than one less");
 }
 
+// Several would race for the empty engine; one that restores is joined by the others afterwards.
+Status check_restore(const ServerConfig& config) {
+  if (config.restore.empty()) return Done{};
+  if (!config.managed()) {
+    return wrong("--restore is for --engine managed; this one is filled by: muster restore " +
+                 config.restore + " --engine " + config.engine.substr(0, config.engine.find(':')) +
+                 "://…");
+  }
+  if (config.peers.size() == 1 && config.join.empty()) return Done{};
+  return wrong(
+      "--restore founds a managed engine of one: name only this server in --peers, and "
+      "let the others --join it afterwards");
+}
+
 Status check_tls(const ServerConfig& config) {
   const TlsFiles& tls = config.tls;
   const bool any = !tls.cert.empty() || !tls.key.empty() || !tls.ca.empty();
@@ -164,7 +178,8 @@ void ServerConfig::complete() {
 
 Status ServerConfig::validate() const {
   if (Status status = validate_name("id", id); !status) return status;
-  for (const auto check : {check_engine, check_peers, check_tls, check_listeners, check_timings}) {
+  for (const auto check :
+       {check_engine, check_peers, check_restore, check_tls, check_listeners, check_timings}) {
     if (Status status = check(*this); !status) return status;
   }
   return Done{};

@@ -43,6 +43,10 @@ struct ServerConfig {
   /// A managed engine refuses writes beyond this size, until it has been compacted.
   std::uint64_t engine_quota_mb = 2048;
 
+  /// Fill the new engine from this backup, and end. Only for a managed engine of one: others can be
+  /// reached without a server.
+  std::string restore;
+
   TlsFiles tls;
   /// Plaintext, and hence loopback only.
   bool insecure = false;

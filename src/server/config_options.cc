@@ -120,6 +120,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_text(c.etcd, v); }},
       {"engine-quota-mb", "N", "A managed engine may grow so large; 2048 unless given",
        [](Config& c, Text v) { return set_count(c.engine_quota_mb, v); }},
+      {"restore", "FILE", "Fill a new managed engine of one from a backup, and end",
+       [](Config& c, Text v) { return set_text(c.restore, v); }},
       {"cert", "FILE", "This server's certificate (PEM)",
        [](Config& c, Text v) { return set_text(c.tls.cert, v); }},
       {"key", "FILE", "The key of --cert (PEM)",

@@ -105,6 +105,7 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"peer-listen", "h:3"},
                                                   {"etcd", "/opt/etcd"},
                                                   {"engine-quota-mb", "7"},
+                                                  {"restore", "/b"},
                                                   {"cert", "c"},
                                                   {"key", "k"},
                                                   {"cacert", "a"},
@@ -117,7 +118,7 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     std::string all = c.engine + "|" + c.id + "|" + c.data_dir + "|" + c.listen.to_string() + "|" +
                       (c.advertise ? c.advertise->to_string() : "") + "|" +
                       (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
-                      c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|";
+                      c.restore + "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|";
     for (const auto& peer : c.peers) all += peer.id + "=" + peer.address.to_string() + ",";
     for (const auto& server : c.join) all += server.to_string() + ",";
     const membership::Options& m = c.membership;
@@ -258,6 +259,18 @@ TEST(ServerConfigTest, AJoiningServerSaysWhereItsEngineIsReached) {
   ASSERT_EQ(joining.join.size(), 2U);
   EXPECT_EQ(joining.join[0].to_string(), "h1:9000");
   EXPECT_EQ(joining.join[1].to_string(), "h2:9005");
+}
+
+TEST(ServerConfigTest, ABackupIsRestoredByOneServerOfAManagedEngine) {
+  const Words alone = managed({"--peers", "s1=127.0.0.1:1", "--restore", "/b"});
+  EXPECT_EQ(config(alone).restore, "/b");
+  EXPECT_THAT(problem(managed(
+                  {"--peers", "s1=127.0.0.1:1,s2=127.0.0.1:2,s3=127.0.0.1:3", "--restore", "/b"})),
+              HasSubstr("--join it afterwards"));
+  EXPECT_THAT(problem(managed({"--peers", "s1=127.0.0.1:1", "--join", "h1", "--restore", "/b"})),
+              HasSubstr("--join it afterwards"));
+  EXPECT_THAT(problem({"--dev", "--engine", "etcd://u:secret@h:1/p", "--restore", "/b"}),
+              HasSubstr("muster restore /b --engine etcd://…"));
 }
 
 TEST(ServerConfigTest, WhatWouldBeIgnoredIsRefused) {

@@ -44,9 +44,17 @@ int run(const ServerConfig& config, StopSignals& signals) {
   EventLoop loop;
   int code = 0;
   auto server = std::make_unique<Server>(
-      config, Server::Surroundings{loop, system_random(), [&](const Error& error) {
+      config, Server::Surroundings{loop, system_random(),
+                                   [&](const Error& error) {
                                      complain(error.message);
                                      code = kFailed;
+                                     signals.request();
+                                   },
+                                   [&](rlog::Index last) {
+                                     std::cout << "musterd " << config.id << ": " << config.restore
+                                               << " is restored, up to entry " << last.value()
+                                               << "; start this server without --restore"
+                                               << std::endl;
                                      signals.request();
                                    }});
   const auto address = server->start();

@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "log/archive.h"
+#include "log/keys.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
 #include "store/open.h"
@@ -45,6 +47,7 @@ Server::Server(const ServerConfig& config, Surroundings surroundings)
       loop_(surroundings.loop),
       random_(surroundings.random),
       on_fatal_(std::move(surroundings.on_fatal)),
+      on_restored_(std::move(surroundings.on_restored)),
       rpc_(loop_,
            {config_.listen.to_string(),
             config_.id,
@@ -90,6 +93,7 @@ void Server::join(const std::string& url) {
   auto store = open_store(url, loop_, {});
   if (!store) return on_fatal_(store.error());
   store_ = std::move(*store);
+  if (!config_.restore.empty()) return restore();
   server::AdminService::RemoveMember remove_member;
   if (engine_) {
     remove_member = [this](const std::string& id, Callback<Done> done) {
@@ -101,6 +105,18 @@ void Server::join(const std::string& url) {
       server::ClusterPeer::Surroundings{loop_, *store_, rpc_, address_, Random(random_.next()),
                                         on_fatal_, std::move(remove_member)});
   peer_->start();
+}
+
+void Server::restore() {
+  // From end to end before anything is written: a store that is half filled is of no use.
+  if (Status whole = rlog::check_archive(config_.restore); !whole) return on_fatal_(whole.error());
+  restore_ = std::make_unique<rlog::Restore>(loop_, Random(random_.next()),
+                                             rlog::Place{*store_, rlog::kServerLog},
+                                             rlog::archive_source(config_.restore));
+  restore_->start(lifetime_.wrap([this](const Result<rlog::Index>& last) {
+    if (!last) return on_fatal_(last.error());
+    on_restored_(*last);
+  }));
 }
 
 void Server::dispatch(const rpc::CallPtr& call) {
@@ -150,6 +166,7 @@ void Server::stop(std::function<void()> done) {
   const auto end = [this, done = std::move(done)] {
     rpc_.close();
     peer_.reset();
+    restore_.reset();
     store_.reset();
     if (!engine_) return done();
     engine_->stop(done);

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "base/result.h"
+#include "log/move.h"
 #include "platform/event_loop.h"
 #include "server/cluster_peer.h"
 #include "server/config.h"
@@ -26,6 +27,8 @@ class Server {
     Random random;
     /// The server cannot go on, and this is why.
     std::function<void(const Error&)> on_fatal;
+    /// The backup of config.restore is in the engine: there is nothing else to do.
+    std::function<void(rlog::Index)> on_restored;
   };
 
   /// `config` is complete and valid.
@@ -44,6 +47,7 @@ class Server {
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);
+  void restore();
   void ask_admission(std::vector<std::string> contacts, engine::Admission request,
                      std::function<void(Result<engine::Members>)> done);
   void admit(const rpc::CallPtr& call);
@@ -52,11 +56,13 @@ class Server {
   EventLoop& loop_;
   Random random_;
   std::function<void(const Error&)> on_fatal_;
+  std::function<void(rlog::Index)> on_restored_;
   std::string address_;
   bool stopping_ = false;
   rpc::RpcServer rpc_;
   std::unique_ptr<ManagedEngine> engine_;
   std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;
   Lifetime lifetime_;
 };

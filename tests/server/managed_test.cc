@@ -75,6 +75,22 @@ TEST_F(ManagedTest, ThreeServersAreOneClusterThatOutlivesALossAndTakesAFourth) {
   ASSERT_TRUE(writes(*servers_[1], "e"));
 }
 
+TEST_F(ManagedTest, AWipedServerComesBackWithEverything) {
+  start_three();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(writes(*servers_[0], "k" + std::to_string(i)));
+  servers_[1]->kill();
+  std::filesystem::remove_all(dir_.path() / "s2");
+  ASSERT_TRUE(writes(*servers_[0], "while it was gone"));
+  // Admission takes as long as etcd wants its members to have been connected.
+  servers_[1]->start(60s);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(get(*servers_[1], "k" + std::to_string(i)), "v");
+  EXPECT_EQ(get(*servers_[1], "while it was gone"), "v");
+  // It counts again: another one may be lost.
+  servers_[2]->kill();
+  EXPECT_TRUE(eventually([&] { return put(*servers_[0], "last", "v", 2s).ok(); }, 60s));
+  EXPECT_EQ(get(*servers_[1], "last"), "v");
+}
+
 TEST_F(ManagedTest, OneServerAloneKeepsItsStateOverARestart) {
   Musterd& only = add(0, {"--peers", peers(1)});
   ASSERT_TRUE(writes(only, "a"));

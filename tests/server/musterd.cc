@@ -50,10 +50,10 @@ std::string Musterd::log() const {
   return text.str();
 }
 
-void Musterd::start() {
+void Musterd::start(Duration limit) {
   if (process_) return;
   launch();
-  await();
+  await(limit);
 }
 
 void Musterd::launch() {
@@ -70,13 +70,15 @@ void Musterd::launch() {
   process_.emplace(std::move(*process));
 }
 
-void Musterd::await() {
-  const bool answers = eventually([&] {
-    if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
-    Context context(1s);
-    v1::HealthCheckResponse response;
-    return coordinator_->HealthCheck(&context, {}, &response).ok();
-  });
+void Musterd::await(Duration limit) {
+  const bool answers = eventually(
+      [&] {
+        if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
+        Context context(1s);
+        v1::HealthCheckResponse response;
+        return coordinator_->HealthCheck(&context, {}, &response).ok();
+      },
+      limit);
   if (!answers) throw std::runtime_error(id_ + " does not answer: " + log());
 }
 
@@ -97,6 +99,10 @@ void Musterd::thaw() {
 
 int Musterd::terminate() {
   process_->signal(SIGTERM);
+  return wait();
+}
+
+int Musterd::wait() {
   const ExitStatus status = process_->wait();
   process_.reset();
   return status.shell_code();

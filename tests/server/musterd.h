@@ -30,12 +30,13 @@ class Musterd {
   Musterd& operator=(const Musterd&) = delete;
 
   /// Starts it, unless it runs, and waits until it answers.
-  void start();
-  void await();
+  void start(Duration limit = 20s);
+  void await(Duration limit = 20s);
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
   int terminate();  ///< SIGTERM; answers with its exit code.
+  int wait();       ///< For its own end; answers with its exit code.
   [[nodiscard]] bool running() const { return process_.has_value(); }
 
   [[nodiscard]] pid_t pid() const { return process_->pid(); }

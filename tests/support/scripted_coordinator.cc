@@ -95,10 +95,4 @@ grpc::Status ScriptedCoordinator::Backup(Context* context, const v1::BackupReque
   return play(backup, *context, *writer);
 }
 
-grpc::Status ScriptedCoordinator::Restore(Context* context,
-                                          grpc::ServerReader<v1::BackupChunk>* reader,
-                                          v1::RestoreResponse* response) {
-  return play(restore, *context, *reader, *response);
-}
-
 }  // namespace muster

@@ -34,8 +34,6 @@ class ScriptedCoordinator : private v1::CoordinatorService::Service,
       Context&, grpc::ServerReaderWriter<v1::HeartbeatBatchResponse, v1::HeartbeatBatch>&)>
       heartbeats;
   std::function<grpc::Status(Context&, grpc::ServerWriter<v1::BackupChunk>&)> backup;
-  std::function<grpc::Status(Context&, grpc::ServerReader<v1::BackupChunk>&, v1::RestoreResponse&)>
-      restore;
 
   /// Listens on a port that it picks, or again on the one it had.
   ScriptedCoordinator() = default;
@@ -68,8 +66,6 @@ class ScriptedCoordinator : private v1::CoordinatorService::Service,
       grpc::ServerReaderWriter<v1::HeartbeatBatchResponse, v1::HeartbeatBatch>* stream) override;
   grpc::Status Backup(Context* context, const v1::BackupRequest* request,
                       grpc::ServerWriter<v1::BackupChunk>* writer) override;
-  grpc::Status Restore(Context* context, grpc::ServerReader<v1::BackupChunk>* reader,
-                       v1::RestoreResponse* response) override;
 
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;

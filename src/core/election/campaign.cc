@@ -68,7 +68,7 @@ void Election::campaign(MonoTime now) {
     return wait_one_interval(now);
   }
   step_.events.emplace_back(ElectionStarted{});
-  next_epoch_ = next(std::max(seen_epoch_, floor_->epoch));
+  next_epoch_ = next(std::max({seen_epoch_, floor_->epoch, above_}));
   ask(Phase::kRaisingFloor, RaiseFloor{next_epoch_, longest_lease_seen_, floor_->revision});
   floor_.reset();
 }

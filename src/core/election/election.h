@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -156,6 +157,9 @@ class Election {
 
   /// Ends the term here and now, and then in the store. The caller has stopped its work before.
   ElectionStep resign(ResignOptions options, MonoTime now);
+  /// The epochs of coming terms are higher than this: the work was led elsewhere before, and
+  /// nothing in this store tells so.
+  void rise_above(Epoch epoch) { above_ = std::max(above_, epoch); }
   /// A worker that is not eligible observes and never campaigns.
   ElectionStep set_eligible(bool eligible, MonoTime now);
 
@@ -230,6 +234,7 @@ class Election {
   std::vector<Sent> sent_;
   LeaderState writing_;  ///< What the last of them says.
   Epoch next_epoch_;     ///< Being acquired.
+  Epoch above_;          ///< By rise_above().
   /// The floor as last read, until it is used; a floor without a revision did not exist.
   std::optional<Floor> floor_;
   Duration longest_lease_seen_{0};

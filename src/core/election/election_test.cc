@@ -79,6 +79,22 @@ TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
   EXPECT_EQ(scene.asked<WriteState>().at, Revision("r5"));
 }
 
+// What is led was led before, by an election in another store.
+TEST(ElectionTest, AnEpochFromElsewhereIsRisenAbove) {
+  Scene scene;
+  scene.election.rise_above(Epoch(7));
+  scene.election.rise_above(Epoch(5));
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
+  scene.floor_raised(kStart);
+  EXPECT_EQ(scene.asked<WriteState>().state.epoch, Epoch(8));
+  scene.written("r1", kStart);
+  EXPECT_TRUE(scene.election.leads(kStart)) << "nobody can hold a lease here: there is no wait";
+}
+
 TEST(ElectionTest, AnAmbiguousRenewalThatHasNotLandedIsFollowedOnlyByOneAtTheSameRevision) {
   Scene scene;
   scene.becomes_leader(kStart);

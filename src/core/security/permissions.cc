@@ -48,7 +48,6 @@ constexpr std::array kTable{
     Permission{Call::kTransferLeadership, "/muster.v1.AdminService/TransferLeadership", kOperators,
                false},
     Permission{Call::kBackup, "/muster.v1.AdminService/Backup", kOperators, false},
-    Permission{Call::kRestore, "/muster.v1.AdminService/Restore", kOperators, false},
     Permission{Call::kMove, "/muster.v1.AdminService/Move", kOperators, false},
     Permission{Call::kAnnounce, "/muster.v1.PeerService/Announce", bits({kServer}), false},
     Permission{Call::kAdmit, "/muster.v1.PeerService/Admit", bits({kServer}), false},

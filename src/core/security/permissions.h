@@ -33,7 +33,6 @@ enum class Call {
   kRemoveServer,
   kTransferLeadership,
   kBackup,
-  kRestore,
   kMove,
   // muster.v1.PeerService
   kAnnounce,

@@ -96,7 +96,7 @@ TEST(PermissionsTest, RolesGetWhatTheyNeedAndNoMore) {
   for (const Call call :
        {Call::kRegisterNode, Call::kDeregisterNode, Call::kHeartbeat, Call::kHeartbeatStream,
         Call::kStorePut, Call::kStoreRemove, Call::kDrainNode, Call::kSetHashRing,
-        Call::kTransferLeadership, Call::kBackup, Call::kRestore, Call::kMove}) {
+        Call::kTransferLeadership, Call::kBackup, Call::kMove}) {
     EXPECT_FALSE(allowed(Role::kReader, call))
         << permissions()[static_cast<std::size_t>(call)].name;
   }

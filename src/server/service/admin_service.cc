@@ -41,6 +41,12 @@ void AdminService::add_to(rpc::Router& router) {
     rpc::read_request<v1::BackupRequest>(
         call, [this](const auto& c, const auto&, const auto&) { actions_.backup(c); });
   });
+  router.add(service + "Move", [this](const rpc::CallPtr& call) {
+    rpc::read_request<v1::MoveRequest>(
+        call, [this](const auto& c, const v1::MoveRequest& request, const auto&) {
+          cluster_.only_at_leader(c, [this, c, request] { Move(c, request); });
+        });
+  });
   add("/muster.v1.PeerService/Announce", &AdminService::Announce, v1::AnnounceRequest{});
 }
 
@@ -112,6 +118,15 @@ void AdminService::TransferLeadership(const rpc::CallPtr& call,
   rpc::reply(call, response);
   if (request.to() == own_id_) return;
   actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
+}
+
+void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request) {
+  actions_.move(request.engine(), [call](const Result<rlog::Index>& sealed) {
+    if (!sealed) return call->finish(rpc::to_status(sealed.error()));
+    v1::MoveResponse response;
+    response.set_sealed_index(sealed->value());
+    rpc::reply(call, response);
+  });
 }
 
 void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request) {

@@ -24,9 +24,12 @@ class AdminService {
   using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
   /// Sends the whole log to a call.
   using Backup = std::function<void(const rpc::CallPtr& call)>;
+  /// Continues the log in the engine at that address.
+  using MoveLog = std::function<void(const std::string& engine, Callback<rlog::Index> done)>;
   struct Actions {
     StepDown step_down;
     Backup backup;
+    MoveLog move;
     RemoveMember remove_member;
   };
 
@@ -47,6 +50,7 @@ class AdminService {
   void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
   void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
   void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
+  void Move(const rpc::CallPtr& call, const v1::MoveRequest& request);
   void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
 
   Cluster& cluster_;

@@ -28,6 +28,11 @@ void Cluster::at_leader(const rpc::CallPtr& call, const std::string& request,
   });
 }
 
+void Cluster::only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here) {
+  if (parts_.term.active()) return here();
+  call->finish(not_leading(parts_.leader()));
+}
+
 void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
                          std::function<void(rpc::RpcStatus, std::string)> done) {
   const LeaderView leader = parts_.leader();

@@ -44,6 +44,9 @@ class Cluster {
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
   /// passed on; a call that came from another server is told who leads instead.
   void at_leader(const rpc::CallPtr& call, const std::string& request, std::function<void()> here);
+  /// Runs `here` when this server leads; otherwise the caller is told who does. For what may take
+  /// longer than a call is passed on for.
+  void only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here);
   /// The message for the leader and its answer, for a stream that goes on; `here` as above.
   void ask_leader(const rpc::CallPtr& call, std::string request,
                   std::function<void(rpc::RpcStatus, std::string)> done);

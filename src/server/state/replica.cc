@@ -125,8 +125,7 @@ void Replica::on(const rlog::Event& event) {
   } else if (const auto* delayed = std::get_if<rlog::Delayed>(&event)) {
     log_warn("loading the state waits for the engine", {{"error", delayed->reason.message}});
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
-    listener_.stopped({Errc::kConflict, "the log has moved to " + sealed->seal.target +
-                                            "; start this server with that --engine"});
+    listener_.sealed(sealed->seal);
   }
 }
 

@@ -33,6 +33,8 @@ class Replica final : public rlog::StateMachine {
     std::function<void()> reloaded;
     /// That term of this server is over, by the log's judgement.
     std::function<void(Epoch ended, const std::string& why)> deposed;
+    /// The log goes on elsewhere: this replica applies nothing more.
+    std::function<void(const rlog::Seal&)> sealed;
     /// This replica does nothing more; an operator must look.
     std::function<void(const Error&)> stopped;
   };
@@ -43,6 +45,10 @@ class Replica final : public rlog::StateMachine {
   void open(Callback<Done> done) { log_.open(std::move(done)); }
   void lead(Epoch epoch, Incarnation incarnation, Callback<Done> done);
   void retire(Callback<Done> done) { log_.retire(std::move(done)); }
+  /// Ends the log here and the term with it; only the leader's succeeds.
+  void seal(rlog::Seal seal, Callback<rlog::Index> done) {
+    log_.seal(std::move(seal), std::move(done));
+  }
 
   /// Only the leader's succeeds. Errors: what the state answered (kNotFound, kConflict, …);
   /// kUnavailable, certainly not done; kAmbiguous, perhaps.

@@ -1,0 +1,47 @@
+#include "cli/engine_options.h"
+
+#include "cli/options.h"
+#include "log/keys.h"
+
+namespace muster::cli {
+
+OpenEngine::~OpenEngine() {
+  thread_.run([this] { store_.reset(); });
+}
+
+Status OpenEngine::open(const std::string& url, const StoreOptions& options) {
+  Result<std::unique_ptr<ObjectStore>> store = Error{Errc::kUnavailable, "not opened"};
+  thread_.run([&] { store = open_store(url, thread_.loop(), options); });
+  if (!store) return store.error();
+  store_ = std::move(*store);
+  return Done{};
+}
+
+rlog::Place OpenEngine::place(Duration request_timeout) {
+  return {*store_, rlog::kServerLog, request_timeout};
+}
+
+void EngineOptions::declare(CLI::App& app) {
+  add_text(app, "--engine", "URL", url, "As musterd's: file:///dir, etcd://…, s3://…");
+  add_text(app, "--cacert", "FILE", tls.ca, "Who may vouch for the engine (PEM)");
+  add_text(app, "--cert", "FILE", tls.cert, "What this side shows (PEM), with --key");
+  add_text(app, "--key", "FILE", tls.key, "The private key of --cert (PEM)");
+  add_duration(app, "--timeout", timeout, "How long the engine may take for one answer");
+}
+
+Result<std::unique_ptr<OpenEngine>> EngineOptions::open() const {
+  if (url.empty()) return {Errc::kInvalid, "say which engine, with --engine URL"};
+  if (url == "managed") {
+    return {Errc::kInvalid,
+            "a managed engine is reached by its own server only: start that with --restore FILE, "
+            "or name its socket while it runs, etcd:///muster?socket=…"};
+  }
+  if (tls.cert.empty() != tls.key.empty()) {
+    return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
+  }
+  auto engine = std::make_unique<OpenEngine>();
+  if (Status opened = engine->open(url, {tls}); !opened) return opened.error();
+  return engine;
+}
+
+}  // namespace muster::cli

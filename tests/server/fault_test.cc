@@ -1,0 +1,258 @@
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "platform/system_clock.h"
+#include "platform/unique_fd.h"
+#include "tests/cli/muster_program.h"
+#include "tests/server/musterd.h"
+#include "tests/support/child_process.h"
+#include "tests/support/etcd_cluster.h"
+
+namespace muster::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool put_soon(Musterd& server, const std::string& key, const std::string& value) {
+  return eventually([&] { return put(server, key, value, 2s).ok(); });
+}
+
+/// One server on a directory whose files are damaged behind its back.
+class DamageTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string engine() const { return "file://" + (dir_.path() / "engine").string(); }
+  /// The files of the log's objects whose path holds `part`, in order of their names.
+  [[nodiscard]] std::vector<fs::path> objects(const std::string& part) const {
+    std::vector<fs::path> found;
+    for (const auto& each : fs::recursive_directory_iterator(dir_.path() / "engine")) {
+      const std::string path = each.path();
+      if (each.is_regular_file() && path.find("musterd") != std::string::npos &&
+          path.find(part) != std::string::npos) {
+        found.push_back(each.path());
+      }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+  }
+  static void flip_a_bit(const fs::path& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto middle = static_cast<std::streamoff>(fs::file_size(path) - 10);
+    file.seekg(middle);
+    const int byte = file.get();
+    file.seekp(middle);
+    file.put(static_cast<char>(byte ^ 4));
+    ASSERT_TRUE(file.good()) << path;
+  }
+  Outcome log(const std::string& action, const Words& more = {}) {
+    Words words{"log", action, "--engine", engine()};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_muster(words);
+  }
+  /// Starts a server and expects it to end, naming an object.
+  void expect_refused(const std::string& named) {
+    Musterd server("refused", engine(), dir_.path(), {}, false);
+    EXPECT_EQ(server.wait(), 70) << server.log();
+    EXPECT_NE(server.log().find(named), std::string::npos) << server.log();
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(DamageTest, ADamagedEntryIsNamedRefusedAndPutBackFromABackup) {
+  const std::string backup = dir_.path() / "backup";
+  {
+    Musterd server("s1", engine(), dir_.path());
+    for (int i = 0; i < 10; ++i) ASSERT_TRUE(put_soon(server, "k" + std::to_string(i), "v"));
+    ASSERT_EQ(run_muster({"backup", backup, "--server", server.address()}).code, 0);
+    ASSERT_EQ(server.terminate(), 0);
+  }
+  EXPECT_EQ(log("inspect").code, 0);
+  const auto entries = objects("0000");
+  ASSERT_GE(entries.size(), 10U);
+  flip_a_bit(entries[4]);
+  expect_refused("musterd/log/0000");
+
+  const Outcome seen = log("inspect", {"--json"});
+  EXPECT_EQ(seen.code, 1);
+  ASSERT_GE(seen.json()["findings"].size(), 1U) << seen.out;
+  const std::string object = seen.json()["findings"][0]["object"];
+  EXPECT_NE(object.find("musterd/log/0000"), std::string::npos);
+  const Outcome alone = log("repair");
+  EXPECT_EQ(alone.code, 1);
+  EXPECT_NE(alone.err.find("--backup"), std::string::npos) << alone.err;
+  const Outcome repaired = log("repair", {"--backup", backup});
+  EXPECT_EQ(repaired.code, 0) << repaired.out << repaired.err;
+
+  Musterd server("s1", engine(), dir_.path());
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(get(server, "k" + std::to_string(i)), "v");
+  EXPECT_TRUE(put_soon(server, "new", "v"));
+}
+
+TEST_F(DamageTest, ADamagedSnapshotIsNamedRefusedAndRebuilt) {
+  {
+    Musterd server("s1", engine(), dir_.path(), {"--snapshot-entries", "10"});
+    for (int i = 0; i < 35; ++i) ASSERT_TRUE(put_soon(server, "k" + std::to_string(i), "v"));
+    // Two snapshots, which a leader makes some seconds apart, and entries after them.
+    ASSERT_TRUE(eventually(
+        [&] { return put_soon(server, "more", "v") && objects("snap").size() >= 4; }, 60s));
+    ASSERT_TRUE(put_soon(server, "more", "last"));
+    ASSERT_EQ(server.terminate(), 0);
+  }
+  ASSERT_EQ(log("inspect").code, 0);
+  // The newest set has the last name.
+  std::vector<fs::path> parts;
+  for (const fs::path& each : objects("snap")) {
+    if (each.string().find("head") == std::string::npos) parts.push_back(each);
+  }
+  ASSERT_GE(parts.size(), 2U);
+  flip_a_bit(parts.back());
+  expect_refused("musterd/snap/");
+  EXPECT_EQ(log("inspect").code, 1);
+  const Outcome repaired = log("repair");
+  EXPECT_EQ(repaired.code, 0) << repaired.out << repaired.err;
+
+  Musterd server("s1", engine(), dir_.path());
+  for (int i = 0; i < 35; ++i) EXPECT_EQ(get(server, "k" + std::to_string(i)), "v");
+  EXPECT_EQ(get(server, "more"), "last");
+  EXPECT_TRUE(put_soon(server, "new", "v"));
+}
+
+TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves) {
+  EtcdCluster etcd;
+  const TempDir dir;
+  Musterd s1("s1", etcd.url("m"), dir.path());
+  Musterd s2("s2", etcd.url("m"), dir.path());
+  ASSERT_TRUE(put_soon(s1, "k", "before"));
+  ASSERT_TRUE(eventually([&] { return register_node(s2, node("n1")).ok(); }));
+  ASSERT_TRUE(eventually([&] { return find(topology(s1, false), "n1").has_value(); }));
+  etcd.stop(0);
+  const MonoTime stopped = boot_now();
+  for (Musterd* each : {&s1, &s2}) {
+    // Older than the lease, so nobody leads any more.
+    EXPECT_TRUE(eventually([&] { return topology(*each, false).age_ms() > 4000; })) << each->id();
+    EXPECT_TRUE(find(topology(*each, false), "n1").has_value()) << each->id();
+    EXPECT_FALSE(health(*each).healthy());
+    const grpc::Status refused = put(*each, "k", "during", 8s);
+    EXPECT_FALSE(refused.ok());
+    EXPECT_FALSE(refused.error_message().empty());
+    // A deadline is the client's; what the server says itself is one of these.
+    EXPECT_TRUE(refused.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                refused.error_code() == grpc::StatusCode::UNKNOWN)
+        << refused.error_code() << ": " << refused.error_message();
+  }
+  EXPECT_LT(topology(s1, false).age_ms(),
+            static_cast<std::uint64_t>(to_ms(boot_now() - stopped)) + 5000);
+  etcd.cont(0);
+  EXPECT_TRUE(put_soon(s1, "k", "after"));
+  EXPECT_EQ(get(s2, "k"), "after");
+  EXPECT_TRUE(eventually([&] { return topology(s2, false).age_ms() < 4000; }));
+}
+
+/// A raw connection to a server.
+UniqueFd dial(const Musterd& server) {
+  const std::string address = server.address();
+  sockaddr_in where{};
+  where.sin_family = AF_INET;
+  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  where.sin_port =
+      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+  return fd;
+}
+
+TEST(HostileConnectionTest, GarbageAndSilenceOnThePortHurtNobody) {
+  const TempDir dir;
+  Musterd server("s1", "file://" + (dir.path() / "e").string(), dir.path());
+  ASSERT_TRUE(put_soon(server, "k", "v"));
+  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  Random random(7);
+  std::vector<UniqueFd> open;
+  for (int i = 0; i < 200; ++i) {
+    open.push_back(dial(server));
+    std::string bytes;
+    if (i % 4 == 1) bytes = preface.substr(0, static_cast<std::size_t>(i) % preface.size());
+    if (i % 4 == 2) bytes = preface;
+    if (i % 4 >= 2) {
+      for (int n = 0; n < 4096; ++n) bytes += static_cast<char>(random.next());
+    }
+    // The server may have hung up already, which is an answer, too.
+    [[maybe_unused]] const auto sent =
+        ::send(open.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(put(server, "k" + std::to_string(i), "v", 5s).ok());
+    ASSERT_EQ(get(server, "k" + std::to_string(i)), "v");
+  }
+  open.clear();
+  EXPECT_TRUE(put(server, "last", "v", 5s).ok());
+  EXPECT_EQ(server.terminate(), 0);
+}
+
+/// Three servers on one etcd, one after another killed while clients write; MUSTER_KILL_CYCLES says
+/// how often.
+TEST(KillCycleTest, EveryAcknowledgedWriteIsOnEveryServer) {
+  const char* wanted = std::getenv("MUSTER_KILL_CYCLES");
+  const int cycles = wanted == nullptr ? 10 : std::atoi(wanted);
+  ASSERT_GT(cycles, 0);
+  EtcdCluster etcd;
+  const TempDir dir;
+  Musterd s1("s1", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
+  Musterd s2("s2", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
+  Musterd s3("s3", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
+  const std::vector<Musterd*> servers{&s1, &s2, &s3};
+  std::mutex mutex;
+  std::map<std::string, std::string> acknowledged;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> writers;
+  for (std::size_t w = 0; w < servers.size(); ++w) {
+    writers.emplace_back([&, w] {
+      for (int i = 0; !stop; ++i) {
+        const std::string key = "w" + std::to_string(w) + "/" + std::to_string(i % 100);
+        const std::string value = std::to_string(i);
+        // A key has one writer, and what was not acknowledged may have happened all the same: the
+        // last acknowledged value or a later one must be there.
+        if (!put(*servers[w], key, value, 2s).ok()) continue;
+        const std::lock_guard lock(mutex);
+        acknowledged[key] = value;
+      }
+    });
+  }
+  for (int cycle = 0; cycle < cycles; ++cycle) {
+    Musterd* victim = nullptr;
+    ASSERT_TRUE(eventually([&] {
+      for (Musterd* each : servers) {
+        if (health(*each).raft_state() == v1::RAFT_STATE_LEADER) victim = each;
+      }
+      return victim != nullptr;
+    })) << "nobody leads in cycle "
+        << cycle;
+    // Every third time it is not the leader that goes.
+    if (cycle % 3 == 2) victim = servers[static_cast<std::size_t>(cycle) % 3];
+    victim->kill();
+    victim->start();
+  }
+  stop = true;
+  for (std::thread& each : writers) each.join();
+  EXPECT_GT(acknowledged.size(), 30U);
+  for (Musterd* each : servers) {
+    for (const auto& [key, value] : acknowledged) {
+      const auto found = get(*each, key);
+      ASSERT_TRUE(found.has_value()) << key << " on " << each->id();
+      EXPECT_GE(std::stoi(*found), std::stoi(value)) << key << " on " << each->id();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace muster::testing

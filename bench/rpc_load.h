@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -97,7 +98,8 @@ Response ask(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel,
 }
 
 /// A stream in both directions. Messages written while another is on its way wait; answers come to
-/// `on_answer` until the stream ends. Destroying it cancels the stream.
+/// `on_answer`. Destroying it cancels the stream; one that ends otherwise ends the program with its
+/// status, because every figure would be worthless.
 template <typename Request, typename Response>
 class RpcStream {
  public:
@@ -108,7 +110,8 @@ class RpcStream {
     grpc::TemplatedGenericStub<Request, Response> stub(channel);
     state_->stream = stub.PrepareCall(&state_->context, method, pump.queue());
     state_->stream->StartCall(RpcPump::tag([state = state_](bool ok) {
-      if (!ok) return;
+      if (state->closed) return;
+      if (!ok) return finish(state);
       state->open = true;
       read(state);
       write_next(state);
@@ -133,6 +136,7 @@ class RpcStream {
     std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>> stream;
     std::function<void(Response&)> on_answer;
     Response response;
+    grpc::Status status;
     std::deque<Request> unsent;
     bool open = false;
     bool writing = false;
@@ -141,9 +145,17 @@ class RpcStream {
 
   static void read(const std::shared_ptr<State>& state) {
     state->stream->Read(&state->response, RpcPump::tag([state](bool ok) {
-      if (!ok || state->closed) return;
+      if (state->closed) return;
+      if (!ok) return finish(state);
       state->on_answer(state->response);
       if (!state->closed) read(state);
+    }));
+  }
+  static void finish(const std::shared_ptr<State>& state) {
+    state->stream->Finish(&state->status, RpcPump::tag([state](bool) {
+      if (state->closed) return;
+      std::fprintf(stderr, "a stream ended: %s\n", state->status.error_message().c_str());
+      std::exit(1);
     }));
   }
   static void write_next(const std::shared_ptr<State>& state) {

@@ -11,7 +11,7 @@ namespace {
 
 using testing::TestTransport;
 
-constexpr WireRequest kRead{"/read", {}, Effect::kRead, Aim::kAny, {}};
+const WireRequest kRead{"/read", {}, Effect::kRead, Aim::kAny, {}};
 constexpr const char* kHealth = "/muster.v1.CoordinatorService/HealthCheck";
 
 class CallerTest : public ::testing::Test {

@@ -85,6 +85,29 @@ TEST_P(CompactionTest, TheLeaderCompactsByItself) {
   EXPECT_TRUE(leader->last<Compacted>().has_value());
 }
 
+TEST_P(CompactionTest, SaysWhenItCannotCompactByItself) {
+  Options options;
+  options.compact_after_entries = 10;
+  const auto leader = world_.leader(1, options);
+  append(*leader, 8);
+  world_.refuse_puts(keys_.snapshots());
+  append(*leader, 3);
+  world_.run(5s);
+  ASSERT_TRUE(leader->last<CompactionFailed>().has_value());
+  EXPECT_THAT(leader->last<CompactionFailed>()->reason.message, HasSubstr("no space"));
+}
+
+TEST_P(CompactionTest, APartThatIsTooLongEndsTheCompactionAndNothingElse) {
+  const auto leader = world_.leader(1);
+  leader->machine.part_bytes = 2 * kPartBytesMax;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(world_.append(*leader, std::string(kPartBytesMax / 4, 'x')).ok());
+  }
+  EXPECT_TRUE(world_.compact(*leader).is(Errc::kInvalid));
+  leader->machine.part_bytes = kPartBytesMax;
+  EXPECT_TRUE(world_.compact(*leader).ok());
+}
+
 TEST_P(CompactionTest, AReplicaLeftBehindLoadsTheSnapshot) {
   const auto leader = world_.leader(1);
   const auto slow = world_.opened();

@@ -58,6 +58,7 @@ class ReplicatedLog::Impl {
   struct Sealing {
     Seal seal;
     Callback<Index> done;
+    bool sent = false;  ///< It is what is being appended.
   };
   struct Round {
     Index first;
@@ -95,9 +96,12 @@ class ReplicatedLog::Impl {
   void loaded(const SnapshotRef& ref);
   void start_watch();
   void opened();
-  void retry(void (Impl::*step)());
+  void report_delay(const Error& reason);
+  void retry(void (Impl::*step)(), const Error& reason);
 
   // replica_read.cc
+  [[nodiscard]] bool anchor_wanted() const;
+  [[nodiscard]] bool anchor_overdue() const;
   void start_round();
   void ask(Index index, std::optional<Result<Object>>& answer);
   void round_answered();
@@ -107,6 +111,7 @@ class ReplicatedLog::Impl {
   void drain_pushed();
   void answer_readers(std::uint64_t before);
   void expire_readers();
+  [[nodiscard]] Error moved() const;
   void look_later(Duration wait);
   void back_off();
 
@@ -132,6 +137,7 @@ class ReplicatedLog::Impl {
   enum class Mode { kClosed, kOpening, kOpen, kStopped };
   Mode mode_ = Mode::kClosed;
   Callback<Done> on_open_;
+  std::string delayed_by_;  ///< What was told of last.
   bool busy_ = false;       ///< Something about numbers is under way.
   bool scheduled_ = false;  ///< proceed() is posted.
   Position position_;
@@ -150,6 +156,11 @@ class ReplicatedLog::Impl {
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<SnapshotLoader> loader_;
   std::unique_ptr<SnapshotFetch> fetch_;
+  struct Lost {
+    SnapshotRef ref;
+    Error reason;
+  };
+  std::optional<Lost> lost_;  ///< A snapshot of which something was absent.
 
   std::optional<Term> term_;
   std::deque<Waiting> waiting_;

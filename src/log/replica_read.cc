@@ -18,6 +18,16 @@ constexpr int kWatchedPollFactor = 10;
 
 }  // namespace
 
+// Nothing is to be found below the floor.
+bool ReplicatedLog::Impl::anchor_wanted() const {
+  return anchor_due_ && position_.index > manifest_.value().floor;
+}
+
+bool ReplicatedLog::Impl::anchor_overdue() const {
+  return context_.loop.now() - anchored_ >= kAnchorInterval &&
+         position_.index > manifest_.value().floor;
+}
+
 void ReplicatedLog::Impl::start_round() {
   busy_ = true;
   look_ = false;
@@ -28,7 +38,7 @@ void ReplicatedLog::Impl::start_round() {
   round_.first = next(position_.index);
   round_.began = now;
   round_.readers_before = next_reader_;
-  round_.wants_anchor = anchor_due_ && position_.index > manifest_.value().floor;
+  round_.wants_anchor = anchor_wanted();
   round_.answers.resize(width_);
   round_.missing = width_ + (round_.wants_anchor ? 1 : 0);
   for (std::size_t i = 0; i < width_; ++i) {
@@ -56,6 +66,7 @@ void ReplicatedLog::Impl::round_answered() {
     if (mode_ == Mode::kStopped) return;
     if (read) return finish_round();
     if (!is_passing(read.code())) return stop(read.error());
+    report_delay(read.error());
     back_off();
     idle();
   }));
@@ -63,6 +74,7 @@ void ReplicatedLog::Impl::round_answered() {
 
 void ReplicatedLog::Impl::finish_round() {
   const Manifest& manifest = manifest_.value();
+  bool anchor_missed = false;
   if (round_.wants_anchor && manifest.floor < position_.index) {
     const Result<Object>& anchor = *round_.anchor;
     const std::string key = context_.keys.entry(position_.index);
@@ -73,6 +85,8 @@ void ReplicatedLog::Impl::finish_round() {
         (anchor->body.size() < sizeof(Digest) || digest_at_end(anchor->body) != position_.chain)) {
       return stop({Errc::kConflict, key + " is not the entry that was applied"});
     }
+    if (!anchor.ok() && !is_passing(anchor.code())) return stop(named(key, anchor.error()));
+    anchor_missed = !anchor.ok();
     if (anchor.ok()) {
       anchor_due_ = false;
       anchored_ = round_.began;
@@ -89,21 +103,23 @@ void ReplicatedLog::Impl::finish_round() {
       if (!apply(answer->body, Origin::kOther)) return;
     } else if (answer.is(Errc::kNotFound)) {
       at_head();
-    } else if (answer.is(Errc::kCorrupt)) {
-      // The store itself found out: asking again does not mend it.
+    } else if (!is_passing(answer.code())) {
       return stop(named(context_.keys.entry(index), answer.error()));
     } else {
+      report_delay(answer.error());
       back_off();
     }
   }
   width_ = all_present ? std::min(width_ * 2, kWidthMax) : 1;
   if (all_present) look_ = true;
+  if (anchor_missed) back_off();
   idle();
 }
 
 void ReplicatedLog::Impl::at_head() {
   last_contact_ = std::max(last_contact_, round_.began);
-  if (term_) term_->caught_up = true;
+  // The round may have begun before lead() asked for the anchor, or not have found out about it.
+  if (term_ && !anchor_wanted()) term_->caught_up = true;
   if (mode_ == Mode::kOpening) opened();
   answer_readers(round_.readers_before);
   look_later(context_.options.poll_interval * (watch_ ? kWatchedPollFactor : 1));
@@ -158,6 +174,7 @@ void ReplicatedLog::Impl::read_barrier(Callback<Index> done) {
   if (mode_ == Mode::kStopped || mode_ == Mode::kClosed) {
     return done({Errc::kUnavailable, "the log is not open"});
   }
+  if (position_.seal) return done(moved());
   const MonoTime by = context_.loop.now() + context_.options.give_up_after;
   readers_.push_back({next_reader_++, by, std::move(done)});
   if (readers_.size() == 1) reader_timer_.arm(by, [this] { expire_readers(); });
@@ -171,8 +188,13 @@ void ReplicatedLog::Impl::answer_readers(std::uint64_t before) {
     readers_.pop_front();
   }
   if (readers_.empty()) reader_timer_.cancel();
-  const Index index = position_.index;
-  for (const Reader& reader : answered) reader.done(index);
+  // Behind a seal the head shows nothing: what was acknowledged since is in another store.
+  const Result<Index> answer = position_.seal ? Result<Index>(moved()) : position_.index;
+  for (const Reader& reader : answered) reader.done(answer);
+}
+
+Error ReplicatedLog::Impl::moved() const {
+  return {Errc::kUnavailable, "the log has moved to " + position_.seal->target};
 }
 
 void ReplicatedLog::Impl::expire_readers() {

@@ -91,7 +91,8 @@ struct Place {
 
 /// Another leader's entry was accepted, or an append had to be given up: the term is over.
 struct Deposed {
-  Epoch by;  ///< The higher epoch, or 0 when none was seen.
+  Epoch ended;  ///< The term's: this is told later, and another term may have begun.
+  Epoch by;     ///< The higher epoch, or 0 when none was seen.
   std::string reason;
 };
 /// The replica does nothing more. kCorrupt: bytes in the store are wrong, and the message names
@@ -104,6 +105,11 @@ struct Compacted {
   Index index;
   Index floor;
 };
+/// A compaction that the log began by itself could not be finished; it will try again. Entries and
+/// the time to open grow meanwhile.
+struct CompactionFailed {
+  Error reason;
+};
 /// The state was replaced by a snapshot: whoever watches it must start anew.
 struct Reloaded {
   Index index;
@@ -112,7 +118,12 @@ struct Reloaded {
 struct Sealed {
   Seal seal;
 };
-using Event = std::variant<Deposed, Stopped, Compacted, Reloaded, Sealed>;
+/// Opening waits for the store, which fails or refuses. Told once for each new reason.
+struct Delayed {
+  Error reason;
+};
+using Event =
+    std::variant<Deposed, Stopped, Compacted, CompactionFailed, Reloaded, Sealed, Delayed>;
 
 struct Surroundings {
   Loop& loop;
@@ -169,7 +180,8 @@ class ReplicatedLog {
   [[nodiscard]] bool leads() const;
 
   /// Answers when everything acknowledged before this call has been applied here. One check serves
-  /// all who wait. kUnavailable when the store did not answer within `give_up_after`.
+  /// all who wait. kUnavailable when the store did not answer within `give_up_after`, and when the
+  /// log is sealed: it goes on elsewhere.
   void read_barrier(Callback<Index> done);
 
   [[nodiscard]] Index applied() const;
@@ -182,7 +194,8 @@ class ReplicatedLog {
 
   /// Snapshot, manifest, floor, deletion; answers with the snapshot's index. Any replica may.
   /// kConflict: another's snapshot is as new. kUnavailable: could not be finished; nothing that
-  /// anybody needs was deleted, and the next one sweeps up.
+  /// anybody needs was deleted, and the next one sweeps up. kInvalid: the state handed out a part
+  /// of a forbidden size.
   void compact(Callback<Index> done);
 
   /// Writes the seal that names this move and ends the term; the copying is move.h's.

@@ -82,6 +82,7 @@ TEST_P(ReplicatedLogTest, DeposesALeaderWhoseNumberIsTaken) {
   world_.run(2s);
   EXPECT_FALSE(old->log->leads());
   ASSERT_TRUE(old->last<Deposed>().has_value());
+  EXPECT_EQ(old->last<Deposed>()->ended, Epoch(1));
   EXPECT_EQ(old->last<Deposed>()->by, Epoch(2));
   ASSERT_TRUE(world_.append(*young, "new").ok());
   world_.run(2s);
@@ -110,6 +111,24 @@ TEST_P(ReplicatedLogTest, RetiresAfterWhatIsInFlight) {
   ASSERT_TRUE(world_.lead(*leader, 2).ok());
 }
 
+TEST_P(ReplicatedLogTest, ASealThatWasNotSentEndsWithItsTerm) {
+  const auto leader = world_.leader(1);
+  leader->log->append("a", [](const Result<Ack>& ack) { EXPECT_TRUE(ack.ok()); });
+  std::optional<Result<Index>> sealed;
+  leader->loop.post([&] {  // The entry with the command is in flight.
+    leader->log->seal({"move", "elsewhere"},
+                      [&](Result<Index> index) { sealed.emplace(std::move(index)); });
+    leader->log->retire([](const Status&) {});
+  });
+  world_.run(1s);
+  ASSERT_TRUE(sealed.has_value());
+  EXPECT_TRUE(sealed->is(Errc::kUnavailable));
+  ASSERT_TRUE(world_.lead(*leader, 2).ok());
+  EXPECT_TRUE(world_.append(*leader, "b").ok());
+  world_.run(1s);
+  EXPECT_TRUE(leader->log->leads());
+}
+
 // P25: a follower answers a linearizable read only with everything acknowledged before it.
 TEST_P(ReplicatedLogTest, ReadsLinearizablyOnAFollower) {
   const auto leader = world_.leader(1);
@@ -119,6 +138,21 @@ TEST_P(ReplicatedLogTest, ReadsLinearizablyOnAFollower) {
   ASSERT_TRUE(index.ok());
   EXPECT_EQ(*index, leader->log->applied());
   EXPECT_EQ(follower->machine.commands.size(), 20U);
+}
+
+// What is acknowledged after a seal is acknowledged in another store, which nobody here can see.
+TEST_P(ReplicatedLogTest, ASealedLogAnswersNoLinearizableRead) {
+  const auto leader = world_.leader(1);
+  const auto follower = world_.opened();
+  const auto late = world_.opened();
+  late->loop.pause(world_.world.now() + 5s);
+  ASSERT_TRUE(world_.seal(*leader, {"move", "elsewhere"}).ok());
+  EXPECT_TRUE(world_.barrier(*leader).is(Errc::kUnavailable));
+  const auto read = world_.barrier(*follower);
+  ASSERT_TRUE(read.is(Errc::kUnavailable));
+  EXPECT_EQ(read.error().message, "the log has moved to elsewhere");
+  // This one reads the seal in the very check that the reader waits for.
+  EXPECT_TRUE(world_.barrier(*late).is(Errc::kUnavailable));
 }
 
 TEST_P(ReplicatedLogTest, OneCheckServesAllWhoWait) {

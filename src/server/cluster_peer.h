@@ -63,6 +63,7 @@ class ClusterPeer {
 
  private:
   void opened(const Status& status);
+  [[nodiscard]] Error explained(const Error& error) const;
   void move(const std::string& engine, Callback<rlog::Index> done);
   void sealed(const rlog::Seal& seal);
   void leave(const std::string& target);
@@ -80,6 +81,7 @@ class ClusterPeer {
   bool open_ = false;
   bool stopping_ = false;
 
+  Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.
   Replica replica_;
   LogMover mover_;
   std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.

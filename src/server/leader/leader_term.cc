@@ -62,12 +62,15 @@ void LeaderTerm::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
 
 void LeaderTerm::begin() {
   term_.renew();
+  // What an earlier term did not get to write is no heartbeat of this one: written now, it would
+  // let a node that has been silent since look alive.
+  batcher_ = {};
   replica_.lead(guard_->epoch(), options_.incarnation,
                 term_.wrap([this](const Status& status) { led(status); }));
 }
 
 void LeaderTerm::led(const Status& status) {
-  if (!status) return deposed(status.error().message);
+  if (!status) return fail(status.error().message);
   detector_.emplace(options_.membership, replica_.state().topology(), loop_.now());
   running_ = true;
   on_begin_(guard_->epoch());
@@ -75,12 +78,16 @@ void LeaderTerm::led(const Status& status) {
                                  [this] {
                                    if (const auto ready = std::exchange(on_ready_, {})) ready();
                                  },
-                             .ending = [this](const TreeEnd& end) { deposed(end.message); },
+                             .ending = [this](const TreeEnd& end) { fail(end.message); },
                              .ended = [this](const TreeEnd&) { tree_ended(); },
                              .unkillable = {}});
 }
 
-void LeaderTerm::deposed(const std::string& why) {
+void LeaderTerm::deposed(Epoch ended, const std::string& why) {
+  if (ended == epoch()) fail(why);
+}
+
+void LeaderTerm::fail(const std::string& why) {
   if (const auto failed = std::exchange(on_failed_, {})) failed(why);
 }
 

@@ -31,6 +31,8 @@ class Replica::Loader final : public rlog::SnapshotLoader {
     auto state = assembler_.finish();
     if (!state) return state.error();
     replica_.state_ = std::move(*state);
+    // In the same step: whoever watches must not look at the new state with the old one's history.
+    replica_.listener_.reloaded();
     return Done{};
   }
 
@@ -52,6 +54,12 @@ void Replica::lead(Epoch epoch, Incarnation incarnation, Callback<Done> done) {
 }
 
 void Replica::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
+  const auto* announce = std::get_if<cluster::AnnounceServer>(&command);
+  if (announce != nullptr && state_.server(announce->id) == nullptr &&
+      state_.servers().size() >= cluster::kServersMax) {
+    return done({Errc::kThrottled, "the cluster knows " + std::to_string(cluster::kServersMax) +
+                                       " servers already; remove those that are gone for good"});
+  }
   log_.append(cluster::encode(command),
               [this, done = std::move(done)](Result<rlog::Ack> ack) { acknowledge(ack, done); });
 }
@@ -101,17 +109,21 @@ std::unique_ptr<rlog::SnapshotLoader> Replica::load() {
 
 void Replica::on(const rlog::Event& event) {
   if (const auto* deposed = std::get_if<rlog::Deposed>(&event)) {
-    log_warn("deposed",
-             {{"by_epoch", std::to_string(deposed->by.value())}, {"reason", deposed->reason}});
-    listener_.deposed(deposed->reason);
+    log_warn("deposed", {{"epoch", std::to_string(deposed->ended.value())},
+                         {"by_epoch", std::to_string(deposed->by.value())},
+                         {"reason", deposed->reason}});
+    listener_.deposed(deposed->ended, deposed->reason);
   } else if (const auto* stopped = std::get_if<rlog::Stopped>(&event)) {
     listener_.stopped(stopped->reason);
   } else if (const auto* compacted = std::get_if<rlog::Compacted>(&event)) {
     log_info("log compacted", {{"snapshot", std::to_string(compacted->index.value())},
                                {"floor", std::to_string(compacted->floor.value())}});
+  } else if (const auto* failed = std::get_if<rlog::CompactionFailed>(&event)) {
+    log_warn("the log cannot be compacted and grows", {{"error", failed->reason.message}});
   } else if (const auto* reloaded = std::get_if<rlog::Reloaded>(&event)) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
-    listener_.reloaded();
+  } else if (const auto* delayed = std::get_if<rlog::Delayed>(&event)) {
+    log_warn("loading the state waits for the engine", {{"error", delayed->reason.message}});
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
     listener_.sealed(sealed->seal);
   }

@@ -1,9 +1,7 @@
 #include "client/topology_watch.h"
 
-#include <condition_variable>
 #include <utility>
 
-#include "base/mutex.h"
 #include "client/watch_session.h"
 
 namespace muster::client {
@@ -20,7 +18,7 @@ class TopologyWatch::Session {
  public:
   Session(Caller& caller, const WatchConfig& config, WatchCallback callback,
           std::shared_ptr<Shared> shared)
-      : callback_(std::move(callback)),
+      : callback_(std::make_shared<WatchCallback>(std::move(callback))),
         shared_(std::move(shared)),
         session_(caller, config, [this](const WatchEvent& event) { on_event(event); }) {}
 
@@ -31,10 +29,12 @@ class TopologyWatch::Session {
     if (event.kind == WatchEventKind::kSnapshot && !std::exchange(shared_->is_synced, true)) {
       shared_->first.set_value();
     }
-    if (callback_) callback_(event, event.view->version());
+    // Held meanwhile: it may destroy the watch, and this with it.
+    const std::shared_ptr<WatchCallback> callback = callback_;
+    if (*callback) (*callback)(event, event.view->version());
   }
 
-  WatchCallback callback_;
+  std::shared_ptr<WatchCallback> callback_;
   std::shared_ptr<Shared> shared_;
   WatchSession session_;
 };

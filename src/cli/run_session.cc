@@ -149,18 +149,18 @@ void RunSession::on_ending(const TreeEnd& tree) {
 
 void RunSession::on_ended(const TreeEnd& tree) {
   last_end_ = tree;
-  if (hook_due_) run_loss_hook(*std::exchange(hook_due_, std::nullopt));
   if (tree.cause == EndCause::kLost || !tree.receipt) {
     const std::string why = tree.receipt ? tree.message : tree.receipt.error().message;
     end(kSupervisionFailed, why);
   }
+  if (over_) after_term(*std::exchange(over_, std::nullopt));
 }
 
 void RunSession::on_term_over(const telemetry::LostLeadership& term) {
   if (work_->running()) {
-    hook_due_ = term;
+    over_ = term;
   } else {
-    run_loss_hook(term);
+    after_term(term);
   }
   const std::string what = "the lease of " + plan_.arbiter.name_space;
   switch (term.reason) {
@@ -179,6 +179,15 @@ void RunSession::on_term_over(const telemetry::LostLeadership& term) {
       if (plan_.exit_on_loss) end(kLost, what + " was lost (" + to_string(term.reason) + ")");
       return;
   }
+}
+
+// A term is over, and so is its work.
+void RunSession::after_term(const telemetry::LostLeadership& term) {
+  run_loss_hook(term);
+  const bool failed =
+      term.reason == EndReason::kStartFailed || term.reason == EndReason::kWorkFailed;
+  // Whatever has been decided before stands; but no second term follows.
+  if (failed && plan_.one_term) end(kSupervisionFailed, term.detail);
 }
 
 void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {

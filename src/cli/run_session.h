@@ -41,6 +41,7 @@ class RunSession {
   void on_ended(const TreeEnd& end);
   void on_signal(int number);
   void on_wait_over();
+  void after_term(const telemetry::LostLeadership& term);
   void run_loss_hook(const telemetry::LostLeadership& term);
 
   void take_part();
@@ -69,7 +70,7 @@ class RunSession {
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
   /// What the store answered last, if that was a failure.
   std::string store_trouble_ = "it has not answered yet";
-  std::optional<telemetry::LostLeadership> hook_due_;  ///< Once its work has ended.
+  std::optional<telemetry::LostLeadership> over_;  ///< A term whose work has not ended yet.
   int stop_signal_ = 0;
   bool stopped_at_work_ = false;  ///< The signal came while the command ran.
   bool acquired_ = false;         ///< Ever.

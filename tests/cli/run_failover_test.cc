@@ -110,6 +110,23 @@ TEST_F(RunFailoverTest, ALostLeaseIsExitCode71WhenAskedTo) {
   EXPECT_FALSE(overlapped());
 }
 
+// The guardian ends the command while muster is frozen; thawed before the lease has ended, muster
+// hears of the command's end first. That term was lost all the same, and was the only one.
+TEST_F(RunFailoverTest, ALeaseThatRanShortIsALossAlsoWhenTheCommandEndsFirst) {
+  const std::string runs = dir_.path() / "runs";
+  Runner only(store_, "n1", {"--lease-timeout", "6s", "--once"},
+              {"sh", "-c",
+               "trap 'echo ended >&2; exit 0' TERM; echo run >> " + runs +
+                   "; while :; do sleep 0.05; done"});
+  ASSERT_FALSE(only.next("child_started").is_null());
+  ASSERT_TRUE(freeze(only));
+  ASSERT_TRUE(only.says("ended"));
+  only.signal(SIGCONT);
+  EXPECT_EQ(only.next("lost_leadership")["reason"], "expired");
+  EXPECT_EQ(only.next("exit")["code"], 71);
+  EXPECT_EQ(content(runs), "run\n");
+}
+
 // C08: a node that cannot start the work lets another have it.
 TEST_F(RunFailoverTest, ANodeThatCannotStartTheWorkMakesRoom) {
   Runner first(store_, "n1", {"--on-failure", "recampaign"}, {"no-such-command-anywhere"});

@@ -220,6 +220,25 @@ TEST_F(CandidateMachineTest, WithoutRenewalsTheWorkIsStoppedInTime) {
   EXPECT_EQ(said(machine.resigned(deadline - 600ms)), "over 1 expired, -> backoff");
 }
 
+// Work watches the same deadline, and may begin to stop before anybody ticks this machine.
+TEST_F(CandidateMachineTest, WorkThatEndsWithItsLeaseHasNotFailed) {
+  CandidateMachine machine = leading();
+  const MonoTime due = machine.wake_at();
+  EXPECT_EQ(said(machine.work_failed("the lease was not renewed in time", due)),
+            "-> stopping, stop by +4440");
+  machine.work_stopped(true, due);
+  EXPECT_EQ(said(machine.resigned(due)), "over 1 expired, -> backoff");
+}
+
+TEST_F(CandidateMachineTest, ARenewalThatComesWhenTheStopIsDueDoesNotUndoIt) {
+  CandidateMachine machine = leading();
+  const MonoTime due = machine.wake_at();
+  EXPECT_EQ(said(machine.renewed(due + kHeld, due)), "-> stopping, stop by +4440");
+  EXPECT_EQ(said(machine.work_failed("the lease was not renewed in time", due)), "");
+  machine.work_stopped(true, due);
+  EXPECT_EQ(said(machine.resigned(due)), "over 1 expired, -> backoff");
+}
+
 TEST_F(CandidateMachineTest, ALossLeavesNoGrace) {
   CandidateMachine machine = leading();
   EXPECT_EQ(said(machine.lost(LossReason::kReplaced, kStart + 1s)),

@@ -96,6 +96,8 @@ SupervisionActions Supervision::child_ready(std::size_t child, MonoTime now) {
 SupervisionActions Supervision::child_exited(std::size_t child, bool success, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
+  // Whoever ends when the stop was due was ended by its guardian, and has not failed.
+  stop_if_due(now);
   const bool stopped = phase_ != Phase::kUp || c.halting;
   if (c.state == State::kReady && now - c.since >= options_.stable_after) c.backoff = Duration{0};
   enter(c, State::kAbsent, now);
@@ -211,10 +213,13 @@ void Supervision::begin_stop(EndCause cause, std::size_t child, MonoTime now) {
   }
 }
 
+void Supervision::stop_if_due(MonoTime now) {
+  if (phase_ != Phase::kUp || now < stop_at()) return;
+  begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild, now);
+}
+
 SupervisionActions Supervision::advance(MonoTime now) {
-  if (phase_ == Phase::kUp && now >= stop_at()) {
-    begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild, now);
-  }
+  stop_if_due(now);
   if (phase_ == Phase::kUp) settle(now);
   halt(now);
   if (phase_ == Phase::kUp) start_next(now);

@@ -139,6 +139,7 @@ class Supervision {
   void enter(Child& child, State state, MonoTime now);
   void restart(std::size_t failed, MonoTime now);
   void begin_stop(EndCause cause, std::size_t child, MonoTime now);
+  void stop_if_due(MonoTime now);
   SupervisionActions advance(MonoTime now);
   void settle(MonoTime now);
   void halt(MonoTime now);

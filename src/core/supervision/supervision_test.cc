@@ -236,6 +236,20 @@ TEST(SupervisionTest, TheDeadlineStopsTheTreeAndOverridesEveryTimeout) {
   EXPECT_EQ(scene.now, Scene::kBegin + 6s - 600ms);
 }
 
+// This process was frozen, and the guardian has ended the child: that is no failure of the child.
+TEST(SupervisionTest, AChildThatEndsWhenTheStopIsDueHasNotFailed) {
+  Scene setup({.stop_budget = 1200ms, .kill_margin = 600ms}, {{.setup = true}, {}});
+  setup.start(Scene::kBegin + 6s);
+  setup.now = Scene::kBegin + 5s;
+  setup.exits(0);
+  EXPECT_EQ(setup.story(), "start 0, ending deadline, ended");
+  Scene fragile({.restarts_max = 0, .stop_budget = 1200ms, .kill_margin = 600ms}, {{}});
+  fragile.start(Scene::kBegin + 6s);
+  fragile.now = Scene::kBegin + 5s;
+  fragile.exits(0);
+  EXPECT_EQ(fragile.story(), "start 0, ready, ending deadline, ended");
+}
+
 TEST(SupervisionTest, AtTheKillMarginEveryChildIsKilledInNoOrder) {
   Scene scene({.stop_budget = 1200ms, .kill_margin = 600ms}, {{}, {}, {}});
   scene.start(Scene::kBegin + 6s);

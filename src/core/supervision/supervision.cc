@@ -199,9 +199,15 @@ void Supervision::restart(std::size_t failed, MonoTime now) {
     if (i == failed) continue;
     Child& sibling = children_[i];
     sibling.halting = alive(sibling);
-    // One that had finished runs again with its group, as a temporary one does not.
-    const bool again = sibling.rules.restart != RestartPolicy::kTemporary && !sibling.rules.setup;
-    sibling.wanted = again;
+    // A setup runs until it has ended once.
+    if (sibling.rules.setup) continue;
+    // One that had finished runs again with its group. A temporary one does not, nor one that is
+    // stopped here; but one that has not had its turn yet still gets it.
+    if (sibling.rules.restart != RestartPolicy::kTemporary) {
+      sibling.wanted = true;
+    } else if (alive(sibling)) {
+      sibling.wanted = false;
+    }
   }
 }
 

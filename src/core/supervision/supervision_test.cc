@@ -151,6 +151,38 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 // C16: exhausted restarts end the tree and say so.
+TEST(SupervisionTest, ASetupChildThatASiblingInterruptsRunsAgainBeforeThoseAfterIt) {
+  for (const auto strategy : {RestartStrategy::kOneForAll, RestartStrategy::kRestForOne}) {
+    Scene scene({.strategy = strategy}, {{}, {.setup = true}, {}});
+    scene.start();
+    EXPECT_EQ(scene.story(), "start 0, start 1");
+    scene.exits(0);
+    EXPECT_EQ(scene.story(), "term 1");
+    scene.exits(1);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "start 0, start 1");
+    scene.exits(1, true);
+    EXPECT_EQ(scene.story(), "start 2, ready");
+  }
+}
+
+TEST(SupervisionTest, ATemporaryChildThatHasNotHadItsTurnStillGetsItAfterASiblingsRestart) {
+  for (const auto strategy : {RestartStrategy::kOneForAll, RestartStrategy::kRestForOne}) {
+    ChildRules settles;
+    settles.ready_after = 300ms;
+    Scene scene({.strategy = strategy}, {settles, kTemporary});
+    scene.start();
+    scene.exits(0);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "start 0, start 0, start 1, ready");
+    // It has had its turn now.
+    scene.exits(0);
+    scene.exits(1);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "term 1, start 0");
+  }
+}
+
 TEST(SupervisionTest, MoreThanThreeRestartsInFiveSecondsFailTheTree) {
   Scene scene({.backoff_min = 0s}, {{}, {}});
   scene.start();

@@ -204,9 +204,11 @@ void Candidate::look(bool answered) {
 
 void Candidate::note(const std::vector<MonitorEvent>& events) {
   for (const MonitorEvent& event : events) {
-    const auto* down = std::get_if<LeaderWentDown>(&event);
-    if (!down) continue;
-    tell(telemetry::LeaderDown{down->former.worker, down->former.epoch, down->cause});
+    if (const auto* down = std::get_if<LeaderWentDown>(&event)) {
+      tell(telemetry::LeaderDown{down->former.worker, down->former.epoch, down->cause});
+    } else if (const auto* alive = std::get_if<LeaderAlive>(&event)) {
+      tell(telemetry::LeaderAlive{alive->leader.worker, alive->leader.epoch});
+    }
   }
 }
 

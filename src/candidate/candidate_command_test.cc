@@ -155,8 +155,9 @@ TEST_F(CandidateCommandTest, EveryTelemetryEventIsToldWithTimeAndNode) {
                 std::string::npos);
     }
   }
-  for (const char* name : {"became_leader", "lost_leadership", "leader_down", "leader_changed",
-                           "election_check", "election_started", "state_changed"}) {
+  for (const char* name :
+       {"became_leader", "lost_leadership", "leader_down", "leader_alive", "leader_changed",
+        "election_check", "election_started", "state_changed"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }

@@ -71,7 +71,8 @@ void RunOptions::declare(CLI::App& app) {
 }
 
 void RunOptions::declare_terms(CLI::App& app) {
-  add_flag(app, "--try", try_once_, "Exit with 70 when somebody else leads");
+  add_flag(app, "--try", try_once_,
+           "Exit with 70 as soon as somebody else is seen to lead; one that has died is not");
   add_value(app, "--wait", "TIME", "", "Exit with 70 when not leading after this long",
             into(wait_, [](const std::string& text) { return parse_duration(text); }));
   add_flag(app, "--once", one_term_, "Exit when the first term has ended, for whatever reason");

@@ -45,6 +45,7 @@ struct Sentence {
     return "asked through the store to " + e.kind;
   }
   std::string operator()(const telemetry::Trouble& e) const { return e.message; }
+  std::string operator()(const telemetry::LeaderAlive&) const { return ""; }
   std::string operator()(const telemetry::ElectionCheck&) const { return ""; }
   std::string operator()(const telemetry::ElectionStarted&) const { return ""; }
   std::string operator()(const telemetry::StateChanged&) const { return ""; }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
 #include "platform/system_clock.h"
@@ -38,6 +39,7 @@ RunSession::RunSession(RunPlan plan, Terminal& terminal)
 RunSession::~RunSession() = default;
 
 Result<int> RunSession::run() {
+  warn_of_short_wait();
   const ArbiterOptions& arbiter = plan_.arbiter;
   StoreOptions store_options;
   store_options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};
@@ -99,13 +101,29 @@ void RunSession::on_event(const telemetry::Event& event) {
   // Whoever tries to acquire has been told that nobody leads.
   if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) store_trouble_.clear();
   const auto* change = std::get_if<telemetry::StateChanged>(&event.what);
-  if (!change) return;
-  const bool others_turn =
-      change->to == CandidateState::kStandby || change->to == CandidateState::kTakeoverWait;
+  const bool others_turn = change && (change->to == CandidateState::kStandby ||
+                                      change->to == CandidateState::kTakeoverWait);
   if (others_turn) store_trouble_.clear();
-  if (others_turn && plan_.try_once && !acquired_) {
+  if (plan_.try_once && !acquired_ && shows_another(event)) {
     end(kNotAcquired, "somebody else leads " + plan_.arbiter.name_space);
   }
+}
+
+// A name in the store may be that of a leader that died: nobody is turned away by it.
+bool RunSession::shows_another(const telemetry::Event& event) const {
+  if (std::holds_alternative<telemetry::LeaderAlive>(event.what)) return true;
+  const auto* change = std::get_if<telemetry::LeaderChanged>(&event.what);
+  return change && change->previous && change->current && *change->current != event.node;
+}
+
+// Whoever leads may have died just now: then its lease, the delay and a look are waited for.
+void RunSession::warn_of_short_wait() const {
+  const CandidateOptions& times = plan_.candidate;
+  const Duration takeover =
+      times.lease + times.takeover_delay + times.takeover_delay / 4 + times.renew_interval;
+  if (!plan_.wait || *plan_.wait >= takeover) return;
+  log_warn("--wait is too short to take over from a leader that has died",
+           {{"wait", format_duration(*plan_.wait)}, {"takeover", format_duration(takeover)}});
 }
 
 void RunSession::on_trouble(const telemetry::Trouble& trouble) {

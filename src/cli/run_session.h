@@ -44,6 +44,8 @@ class RunSession {
   void after_term(const telemetry::LostLeadership& term);
   void run_loss_hook(const telemetry::LostLeadership& term);
 
+  [[nodiscard]] bool shows_another(const telemetry::Event& event) const;
+  void warn_of_short_wait() const;
   void take_part();
   void decide(int code, std::string why);
   /// Decides, and leaves once the caller has returned.

@@ -72,6 +72,17 @@ TEST_F(RunFailoverTest, KillNineEndsTheCommandAndAnotherNodeTakesOver) {
   EXPECT_FALSE(overlapped());
 }
 
+// Each attempt begins its observation anew, and must get to its end.
+TEST_F(RunFailoverTest, ADeadHolderDoesNotTurnAwayWhoTriesOnce) {
+  Runner first(store_, "n1", {}, witness());
+  ASSERT_FALSE(first.next("child_started").is_null());
+  first.kill();
+  const Outcome tried =
+      run_job(store_, {"--try", "--lease-timeout", "2s"}, {"sh", "-c", "echo $MUSTER_EPOCH"});
+  EXPECT_EQ(tried.code, 0) << tried.err;
+  EXPECT_EQ(tried.out, "2\n");
+}
+
 // C02, P05, P08: a frozen muster's command is ended by its guardian before anybody else begins;
 // thawed, it learns that it was replaced and stands by.
 TEST_F(RunFailoverTest, AFrozenMusterLosesItsCommandInTimeAndStandsByAfterwards) {
@@ -148,7 +159,7 @@ TEST_F(RunFailoverTest, AGuardianThatIsKilledGivesNoReceiptAndIsExitCode73) {
   EXPECT_EQ(first.next("exit")["code"], 73);
   EXPECT_EQ(first.finish(), 73);
   // Nothing was released: the next one waits for the lease.
-  EXPECT_EQ(run_job(store_, {"--try"}, {"true"}).code, 70);
+  EXPECT_EQ(run_job(store_, {"--wait", "500ms"}, {"true"}).code, 70);
 }
 
 TEST_F(RunFailoverTest, StepDownMovesTheWorkToAnotherNode) {

@@ -70,6 +70,8 @@ TEST_F(RunTest, NotAcquiredIsExitCode70) {
   EXPECT_EQ(waited.out, "");
   EXPECT_GE(boot_now() - began, 3s);
   EXPECT_THAT(waited.err, HasSubstr("not leading job after 3s"));
+  EXPECT_THAT(waited.err, HasSubstr("--wait is too short to take over from a leader that has died "
+                                    "wait=3s takeover=8450ms"));
   EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
 }
 

@@ -170,6 +170,7 @@ void Candidate::set_eligible(bool eligible) {
 }
 
 void Candidate::after_beat(bool failed) {
+  store_answers_ = !failed;
   if (!failed) store_failing_ = false;
   const MonoTime now = loop_.now();
   const auto& state = driver_.election().last_state();

@@ -177,6 +177,17 @@ TEST_F(CandidateCommandTest, MetricsCountWhatWasTold) {
   EXPECT_EQ(downs, 1u);
 }
 
+TEST_F(CandidateCommandTest, WhetherTheStoreAnswersIsWhatItsLastLookSays) {
+  EXPECT_TRUE(c->candidate->store_answers());
+  c->store->set_cut_off(true);
+  world.run(10s);
+  EXPECT_FALSE(c->candidate->store_answers());
+  c->store->set_cut_off(false);
+  world.run(10s);
+  EXPECT_EQ(c->state(), CandidateState::kStandby);
+  EXPECT_TRUE(c->candidate->store_answers());
+}
+
 TEST_F(CandidateCommandTest, AStoreThatIsNotReachedIsTheCauseToldForItsLeader) {
   c->store->set_cut_off(true);
   world.run(20s);

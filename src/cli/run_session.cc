@@ -95,15 +95,8 @@ void RunSession::on_event(const telemetry::Event& event) {
   if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
     acquired_ = true;
     last_end_.reset();
-    store_trouble_.clear();
     wait_timer_.cancel();
   }
-  // Whoever tries to acquire has been told that nobody leads.
-  if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) store_trouble_.clear();
-  const auto* change = std::get_if<telemetry::StateChanged>(&event.what);
-  const bool others_turn = change && (change->to == CandidateState::kStandby ||
-                                      change->to == CandidateState::kTakeoverWait);
-  if (others_turn) store_trouble_.clear();
   if (plan_.try_once && !acquired_ && shows_another(event)) {
     end(kNotAcquired, "somebody else leads " + plan_.arbiter.name_space);
   }
@@ -139,7 +132,7 @@ void RunSession::on_trouble(const telemetry::Trouble& trouble) {
 void RunSession::on_wait_over() {
   if (acquired_) return;
   const std::string waited = " after " + format_duration(*plan_.wait);
-  if (!store_trouble_.empty()) {
+  if (!candidate_->store_answers()) {
     return end(kArbiterUnreachable, "the store does not answer" + waited + ": " + store_trouble_);
   }
   end(kNotAcquired, "not leading " + plan_.arbiter.name_space + waited);

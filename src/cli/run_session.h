@@ -70,7 +70,7 @@ class RunSession {
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
-  /// What the store answered last, if that was a failure.
+  /// How the store failed last.
   std::string store_trouble_ = "it has not answered yet";
   std::optional<telemetry::LostLeadership> over_;  ///< A term whose work has not ended yet.
   int stop_signal_ = 0;

@@ -106,6 +106,12 @@ TEST_F(RunTest, AStoreThatIsStillSilentWhenTheWaitIsOverIsExitCode72) {
   EXPECT_THAT(waited.err, HasSubstr("the store does not answer after 200ms"));
 }
 
+TEST_F(RunTest, AStoreThatAnswersIsNotBlamedForANodeThatMayNotLead) {
+  const Outcome waited = job({"--eligible", "off", "--wait", "700ms"}, {"echo", "ran"});
+  EXPECT_EQ(waited.code, 70) << waited.err;
+  EXPECT_EQ(waited.out, "");
+}
+
 TEST_F(RunTest, ACommandThatCannotRunIsExitCode73) {
   const Outcome absent = job({}, {"no-such-command-anywhere"});
   EXPECT_EQ(absent.code, 73);

@@ -48,6 +48,7 @@ void Supervisor::start(std::shared_ptr<const LeaseGuard> guard, Callbacks callba
   MUSTER_CHECK(!running());
   guard_ = std::move(guard);
   callbacks_ = std::move(callbacks);
+  ends_.clear();
   end_ = {};
   ending_ = false;
   lost_.clear();
@@ -109,6 +110,7 @@ void Supervisor::perform_one(const SupervisionAction& action) {
 void Supervisor::start_child(std::size_t i) {
   const ChildSpec& spec = specs_[i];
   MUSTER_CHECK(!running_.contains(i));
+  ends_.erase(i);
   if (const auto* command = std::get_if<Command>(&spec.work)) return start_command(i, *command);
   if (const auto* task = std::get_if<LoopTask>(&spec.work)) return start_loop_task(i, *task);
   start_task(i, std::get<SupervisedTask>(spec.work));
@@ -212,11 +214,23 @@ void Supervisor::note(std::size_t i, std::optional<ExitStatus> status, std::stri
   loop_.post(lifetime_.wrap([tell = callbacks_.child_ended, name = specs_[i].name, message] {
     if (tell) tell(name, message);
   }));
+  ends_.insert_or_assign(i, std::pair(status, std::move(message)));
   // What caused the end is told; of an end that was asked for, the last child that ended.
-  if (ending_ && end_.cause != EndCause::kRequested) return;
+  if (!ending_ || end_.cause == EndCause::kRequested) name_child(i);
+}
+
+void Supervisor::name_child(std::size_t i) {
+  const auto own = ends_.find(i);
   end_.child = specs_[i].name;
-  end_.status = status;
-  end_.message = specs_[i].name + ": " + message;
+  end_.status.reset();
+  if (own != ends_.end()) {
+    end_.status = own->second.first;
+    end_.message = end_.child + ": " + own->second.second;
+  } else if (end_.cause == EndCause::kStartFailed) {
+    end_.message = end_.child + ": not ready in time";
+  } else {
+    end_.message = end_.child + ": impossible to end";
+  }
 }
 
 void Supervisor::child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
@@ -230,12 +244,7 @@ void Supervisor::child_ended(std::size_t i, std::optional<ExitStatus> status, bo
 void Supervisor::on_ending(const SupervisionAction& action) {
   end_.cause = action.cause;
   ending_ = true;
-  const bool has_child = action.child != SupervisionAction::kNoChild;
-  if (has_child && end_.child != specs_[action.child].name) {
-    end_.child = specs_[action.child].name;
-    end_.status.reset();
-    end_.message = end_.child + ": not ready in time, or impossible to end";
-  }
+  if (action.child != SupervisionAction::kNoChild) name_child(action.child);
   if (action.cause == EndCause::kRequested) return;
   if (action.cause == EndCause::kDeadline) end_.message = "the lease was not renewed in time";
   log({action.cause == EndCause::kFinished ? LogLevel::kInfo : LogLevel::kWarn,

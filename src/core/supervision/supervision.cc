@@ -109,7 +109,11 @@ SupervisionActions Supervision::child_exited(std::size_t child, bool success, Mo
     const RestartPolicy policy = c.rules.restart;
     c.wanted =
         policy == RestartPolicy::kPermanent || (policy == RestartPolicy::kTransient && !success);
-    if (c.wanted) restart(child, now);
+    if (c.wanted) {
+      restart(child, now);
+    } else if (!success && failed_ == SupervisionAction::kNoChild) {
+      failed_ = child;
+    }
   }
   return advance(now);
 }
@@ -313,7 +317,7 @@ void Supervision::start_next(MonoTime now) {
     return;
   }
   if (!any) {
-    begin_stop(EndCause::kFinished, SupervisionAction::kNoChild, now);
+    begin_stop(EndCause::kFinished, failed_, now);
   } else if (!ready_) {
     ready_ = true;
     actions_.push_back({Kind::kReady});

@@ -53,7 +53,7 @@ struct SupervisionOptions {
 enum class EndCause {
   kRequested,          ///< stop() was called.
   kDeadline,           ///< The lease was not renewed in time.
-  kFinished,           ///< No child is left that is to run.
+  kFinished,           ///< No child is left that is to run; names the first that failed, if any.
   kRestartsExhausted,  ///< Restarting does not help.
   kStartFailed,        ///< A child cannot be started, or was not ready in time.
   kLost,               ///< Nobody can say any more whether a child is gone.
@@ -152,6 +152,7 @@ class Supervision {
   std::vector<Child> children_;
   Phase phase_ = Phase::kNew;
   bool ready_ = false;
+  std::size_t failed_ = SupervisionAction::kNoChild;  ///< The first that failed for good.
   MonoTime deadline_ = MonoTime::max();
   MonoTime stop_by_ = MonoTime::max();
   std::deque<MonoTime> restarts_;  ///< Within the window; at most restarts_max + 1.

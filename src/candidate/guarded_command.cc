@@ -82,6 +82,7 @@ Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadl
   auto process = spawn(guardian);
   if (!process) return process.error();
   guardian_.emplace(std::move(*process));
+  if (const auto entry = look_at(guardian_->pid())) guardian_started_ = entry->started;
   loop_.watch_fd(socket_.get(), EPOLLIN, [this](std::uint32_t) { read_reports(); });
   loop_.watch_fd(guardian_->pidfd(), EPOLLIN, [this](std::uint32_t) { on_guardian_ended(); });
   return Done{};
@@ -104,10 +105,11 @@ void GuardedCommand::kill() {
   order({.kind = guardian::Order::Kind::kKill});
   // And directly, in case the guardian is frozen.
   kill_group();
-  hunt_beside_guardian();
+  // Looking at every process takes its time, and that is the loop's: the guardian goes first, and
+  // has normally ended before we would begin.
+  hunt_timer_.arm(options_.kill_margin / 4, [this] { hunt_beside_guardian(); });
 }
 
-/// Normally the guardian has ended before this does anything.
 void GuardedCommand::hunt_beside_guardian() {
   if (!guardian_ || status_) return;
   (void)kill_leftovers();
@@ -191,7 +193,8 @@ bool GuardedCommand::kill_leftovers() {
   ProcessTable table;
   table.look();
   for (const ProcessEntry& each : table.all()) {
-    if (each.ended() || each.pid == guardian_pid() || !started_with(each.pid, mark_)) continue;
+    if (each.ended() || each.pid == guardian_pid() || each.started < guardian_started_) continue;
+    if (!started_with(each.pid, mark_)) continue;
     ::kill(each.pid, SIGKILL);
     any = true;
   }

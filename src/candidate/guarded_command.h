@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -81,6 +82,7 @@ class GuardedCommand {
   std::string mark_;  ///< NAME=value in the environment of everything the command starts.
   UniqueFd socket_;
   std::optional<Process> guardian_;
+  std::uint64_t guardian_started_ = 0;  ///< Nothing that bears the mark is older.
   pid_t pid_ = 0;
   std::optional<ExitStatus> status_;
   std::optional<Error> error_;

@@ -1,6 +1,9 @@
 #include "candidate/guarded_command.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
 
 #include "candidate/process_test_scene.h"
 
@@ -193,6 +196,28 @@ TEST_F(GuardedCommandTest, AFrozenGuardianDoesNotSaveTheCommand) {
   ASSERT_TRUE(over());
   EXPECT_TRUE(heard.lost);
   EXPECT_TRUE(living().empty());
+}
+
+TEST_F(GuardedCommandTest, AKillDoesNotHoldUpTheLoopWithALookAtEveryProcess) {
+  auto guarded = start(shell("(setsid $ENDLESS &) ; $ENDLESS; :"));
+  ASSERT_TRUE(until([this] { return living().size() == 4; }));
+  ProcessTable table;
+  table.look();
+  const auto all = table.all();
+  const auto daemon = std::find_if(all.begin(), all.end(), [&](const ProcessEntry& each) {
+    return each.parent == guarded->guardian_pid() && each.pid != heard.pid;
+  });
+  ASSERT_NE(daemon, all.end());
+  const UniqueFd ended = open_pidfd(daemon->pid);
+  ASSERT_EQ(::kill(guarded->guardian_pid(), SIGSTOP), 0);
+  guarded->kill();
+  // It has left the group, so only a look would find it, and the loop does not run.
+  pollfd fd{ended.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&fd, 1, 50), 0);
+  ASSERT_TRUE(until([&] { return ::poll(&fd, 1, 0) == 1; }))
+      << "but the frozen guardian is no help";
+  ::kill(guarded->guardian_pid(), SIGCONT);
+  ASSERT_TRUE(over());
 }
 
 TEST_F(GuardedCommandTest, TheGuardianSurvivesSignalsMeantForEverybody) {

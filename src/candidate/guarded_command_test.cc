@@ -14,6 +14,7 @@ namespace {
 struct GuardedCommandTest : testing::ProcessScene {
   struct Heard {
     pid_t pid = 0;
+    pid_t unkillable = 0;  // Also where a busy machine is slow to let die.
     std::optional<ExitStatus> gone;
     std::optional<Error> failed;
     bool lost = false;
@@ -24,13 +25,11 @@ struct GuardedCommandTest : testing::ProcessScene {
     heard = {};
     return std::make_unique<GuardedCommand>(
         loop, options,
-        GuardedCommand::Callbacks{
-            .started = [this](pid_t pid) { heard.pid = pid; },
-            .unkillable = [](pid_t) {},  // A busy machine may be slow to let die.
-
-            .failed = [this](Error error) { heard.failed = error; },
-            .gone = [this](ExitStatus status) { heard.gone = status; },
-            .lost = [this] { heard.lost = true; }});
+        GuardedCommand::Callbacks{.started = [this](pid_t pid) { heard.pid = pid; },
+                                  .unkillable = [this](pid_t pid) { heard.unkillable = pid; },
+                                  .failed = [this](Error error) { heard.failed = error; },
+                                  .gone = [this](ExitStatus status) { heard.gone = status; },
+                                  .lost = [this] { heard.lost = true; }});
   }
   std::unique_ptr<GuardedCommand> start(const Command& command, Duration lease = 60s) {
     auto guarded = make();
@@ -184,6 +183,18 @@ TEST_F(GuardedCommandTest, WhenTheGuardianIsKilledWhatItGuardedIsKilledAndCalled
   ASSERT_TRUE(over());
   EXPECT_TRUE(heard.lost);
   EXPECT_TRUE(living().empty());
+}
+
+// G3: it is told once, and hunted until it is gone.
+TEST_F(GuardedCommandTest, WhatCannotBeKilledWithoutTheGuardianIsTold) {
+  auto guarded = start(shell("$ENDLESS; :"));
+  ASSERT_TRUE(until([this] { return heard.pid != 0; }));
+  const std::string mark = assignment_of(heard.pid, "MUSTER_GUARDIAN");
+  ASSERT_EQ(::kill(guarded->guardian_pid(), SIGKILL), 0);
+  EXPECT_TRUE(until_beside(mark, [this] { return heard.unkillable != 0; }));
+  EXPECT_FALSE(heard.over());
+  ASSERT_TRUE(over());
+  EXPECT_TRUE(heard.lost);
 }
 
 TEST_F(GuardedCommandTest, AFrozenGuardianDoesNotSaveTheCommand) {

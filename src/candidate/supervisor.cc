@@ -124,30 +124,30 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
       // Half the budget later than we ourselves would ask the command to end: a guardian that has
       // to ask knows that we are frozen, and not merely a moment late.
       GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace},
-      GuardedCommand::Callbacks{
-          .started =
-              [this, i](pid_t pid) {
-                tell_started(i, pid);
-                perform(tree_->child_started(i, loop_.now()));
-              },
-          .unkillable = [this, i](pid_t pid) { running_.at(i).stuck_pid = std::to_string(pid); },
-          .failed =
-              [this, i](Error error) {
-                note(i, std::nullopt, error.message);
-                running_.erase(i);
-                perform(tree_->child_failed_to_start(i, loop_.now()));
-              },
-          .gone =
-              [this, i](ExitStatus status) {
-                child_ended(i, status, status.success(), describe(status));
-              },
-          .lost =
-              [this, i] {
-                note(i, std::nullopt, "its guardian was killed; what it ran was killed, too");
-                lost_ = specs_[i].name;
-                running_.erase(i);
-                perform(tree_->child_lost(i, loop_.now()));
-              }});
+      GuardedCommand::Callbacks{.started =
+                                    [this, i](pid_t pid) {
+                                      tell_started(i, pid);
+                                      perform(tree_->child_started(i, loop_.now()));
+                                    },
+                                .unkillable = [this, i](pid_t pid) { on_stuck(i, pid); },
+                                .failed =
+                                    [this, i](Error error) {
+                                      note(i, std::nullopt, error.message);
+                                      running_.erase(i);
+                                      perform(tree_->child_failed_to_start(i, loop_.now()));
+                                    },
+                                .gone =
+                                    [this, i](ExitStatus status) {
+                                      child_ended(i, status, status.success(), describe(status));
+                                    },
+                                .lost =
+                                    [this, i] {
+                                      note(i, std::nullopt,
+                                           "its guardian was killed; what it ran was killed, too");
+                                      lost_ = specs_[i].name;
+                                      running_.erase(i);
+                                      perform(tree_->child_lost(i, loop_.now()));
+                                    }});
   Command full = command;
   full.environment = child_environment(command);
   const Status started = guarded->start(full, guard_->epoch(), guard_->deadline());
@@ -268,6 +268,17 @@ void Supervisor::on_ended() {
   loop_.post(lifetime_.wrap([ended = callbacks_.ended, end = end_] {
     if (ended) ended(end);
   }));
+}
+
+// A busy machine may be slow to let die, so it is given as long again.
+void Supervisor::on_stuck(std::size_t i, pid_t pid) {
+  running_.at(i).stuck_pid = std::to_string(pid);
+  loop_.at(loop_.now() + options_.supervision.kill_margin / 2,
+           lifetime_.wrap([this, i, guard = guard_] {
+             const auto it = running_.find(i);
+             const bool stuck = it != running_.end() && !it->second.stuck_pid.empty();
+             if (guard == guard_ && stuck) perform(tree_->child_stuck(i, loop_.now()));
+           }));
 }
 
 void Supervisor::on_unkillable(std::size_t i) {

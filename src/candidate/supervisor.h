@@ -109,6 +109,7 @@ class Supervisor {
   void signal_child(std::size_t i, bool force);
   void on_ending(const SupervisionAction& action);
   void on_ended();
+  void on_stuck(std::size_t i, pid_t pid);
   void on_unkillable(std::size_t i);
   void report_unkillable(std::size_t i);
   void tell_started(std::size_t i, pid_t pid);

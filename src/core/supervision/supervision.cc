@@ -126,6 +126,18 @@ SupervisionActions Supervision::child_lost(std::size_t child, MonoTime now) {
   return advance(now);
 }
 
+SupervisionActions Supervision::child_stuck(std::size_t child, MonoTime now) {
+  Child& c = children_.at(child);
+  MUSTER_CHECK(alive(c));
+  if (!std::exchange(c.unkillable, true)) {
+    // Whoever ended it, there is nothing more to send to it.
+    enter(c, State::kKilled, now);
+    actions_.push_back({Kind::kUnkillable, child});
+    if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child, now);
+  }
+  return advance(now);
+}
+
 std::optional<MonoTime> Supervision::next_tick() const {
   if (phase_ == Phase::kNew || phase_ == Phase::kEnded) return std::nullopt;
   const bool up = phase_ == Phase::kUp;

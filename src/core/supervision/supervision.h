@@ -112,6 +112,9 @@ class Supervision {
   /// Everything was done to end the child, but its end cannot be proven. Fails the tree.
   [[nodiscard]] SupervisionActions child_lost(std::size_t child, MonoTime now);
 
+  /// Everything was done to end the child, and it is still there. Fails the tree.
+  [[nodiscard]] SupervisionActions child_stuck(std::size_t child, MonoTime now);
+
   /// When tick() has something to do; nothing when only an event can change anything.
   [[nodiscard]] std::optional<MonoTime> next_tick() const;
   [[nodiscard]] bool ended() const { return phase_ == Phase::kEnded; }

@@ -332,6 +332,21 @@ TEST(SupervisionTest, AnUnkillableChildIsReportedAndTheTreeDoesNotEndBeforeIt) {
   EXPECT_EQ(scene.story(), "ended");
 }
 
+// G3: no leader without work, also when nobody has asked for the end of what will not end.
+TEST(SupervisionTest, AChildThatIsStuckFailsTheTreeAndTheOthersDoNotWaitForIt) {
+  Scene scene({}, {{}, {}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.child_stuck(1, scene.now));
+  EXPECT_EQ(scene.story(), "unkillable 1, ending lost, term 0");
+  scene.note(scene.tree.child_stuck(1, scene.now));
+  scene.exits(0);
+  scene.pass(1min);
+  EXPECT_EQ(scene.story(), "") << "it is still there";
+  scene.note(scene.tree.child_lost(1, scene.now));
+  EXPECT_EQ(scene.story(), "ended");
+}
+
 TEST(SupervisionTest, AGroupThatCannotBeRestartedFailsTheTree) {
   Scene scene({.strategy = RestartStrategy::kOneForAll, .kill_margin = 600ms},
               {{}, {.shutdown = 1s}});

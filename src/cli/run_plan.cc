@@ -40,10 +40,14 @@ std::optional<std::string> variable(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// A hook is short; what may take long is a setup in a file of commands.
+constexpr Duration kGainTimeout = 10s;
+
 // What a hook is given as text, a shell reads.
 ChildSpec gain_hook(const std::string& text, Duration grace) {
   ChildSpec hook{"on-gain", muster::Command{.argv = {"/bin/sh", "-c", text}}};
   hook.rules.setup = true;
+  hook.rules.timeout = kGainTimeout;
   hook.rules.shutdown = grace;
   return hook;
 }

@@ -165,8 +165,8 @@ std::optional<MonoTime> Supervision::next_of(const Child& c) const {
   const bool up = phase_ == Phase::kUp;
   if (up && c.state == State::kStarting) return c.since + options_.start_timeout;
   if (up && c.state == State::kStarted) {
-    const std::optional<Duration> wait = c.rules.setup ? std::nullopt : c.rules.ready_after;
-    return c.since + wait.value_or(options_.start_timeout);
+    if (!c.rules.setup) return c.since + c.rules.ready_after.value_or(options_.start_timeout);
+    if (c.rules.timeout) return c.since + *c.rules.timeout;
   }
   if (c.state == State::kTerminating) return c.kill_at;
   if (c.state == State::kKilled && !c.unkillable) return c.since + options_.kill_margin;
@@ -260,10 +260,11 @@ void Supervision::settle(MonoTime now) {
   for (std::size_t i = 0; i < children_.size() && phase_ == Phase::kUp; ++i) {
     Child& c = children_[i];
     if (c.state != State::kStarting && c.state != State::kStarted) continue;
-    const bool started = c.state == State::kStarted;
-    if (started && c.rules.ready_after && !c.rules.setup) {
-      if (now - c.since >= *c.rules.ready_after) enter(c, State::kReady, now);
-    } else if (now - c.since >= options_.start_timeout) {
+    const auto due = next_of(c);
+    if (!due || now < *due) continue;
+    if (c.state == State::kStarted && c.rules.ready_after && !c.rules.setup) {
+      enter(c, State::kReady, now);
+    } else {
       begin_stop(EndCause::kStartFailed, i, now);
     }
   }

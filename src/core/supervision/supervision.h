@@ -35,6 +35,8 @@ struct ChildRules {
   /// Runs to its end, once per term, before the children after it start; if it fails, so does the
   /// tree. Its restart policy and readiness mean nothing.
   bool setup = false;
+  /// A setup that takes longer has failed; empty: it may take as long as it needs.
+  std::optional<Duration> timeout{};
 };
 
 struct SupervisionOptions {
@@ -43,8 +45,9 @@ struct SupervisionOptions {
   Duration restart_window = 5s;
   Duration backoff_min = 100ms;  ///< Before a child's first restart; doubled for each further one.
   Duration backoff_max = 5s;
-  Duration stable_after = 10s;    ///< A child that was ready so long starts again at backoff_min.
-  Duration start_timeout = 10s;   ///< A child that is not ready by then has failed to start.
+  Duration stable_after = 10s;  ///< A child that was ready so long starts again at backoff_min.
+  /// A child that is not ready by then has failed to start. For a setup, until it runs.
+  Duration start_timeout = 10s;
   Duration stop_budget = 1200ms;  ///< What an orderly stop is given before the deadline's KILL.
   Duration kill_margin = 600ms;   ///< Every child is sent KILL this long before the deadline.
 };

@@ -51,10 +51,23 @@ TEST(SupervisionTest, ASetupChildThatFailsOrTakesTooLongFailsTheTree) {
   fails.start();
   fails.exits(0);
   EXPECT_EQ(fails.story(), "start 0, ending start-failed, ended");
-  Scene dawdles({.start_timeout = 3s}, {{.setup = true}, {}});
+  Scene dawdles({}, {{.setup = true, .timeout = 3s}, {}});
   dawdles.start();
   dawdles.pass(3s);
   EXPECT_EQ(dawdles.story(), "start 0, ending start-failed, term 0");
+}
+
+TEST(SupervisionTest, ASetupChildMayTakeAsLongAsItNeedsUnlessItHasALimit) {
+  Scene scene({.start_timeout = 3s}, {{.setup = true}, {}});
+  scene.start();
+  scene.pass(1h);
+  scene.exits(0, true);
+  EXPECT_EQ(scene.story(), "start 0, start 1, ready");
+  Scene silent({.start_timeout = 3s}, {{.setup = true}, {}});
+  silent.start_by_themselves = false;
+  silent.start();
+  silent.pass(3s);
+  EXPECT_EQ(silent.story(), "start 0, ending start-failed, term 0") << "it does not even run";
 }
 
 TEST(SupervisionTest, ChildrenStopInReverseOrderEachAfterTheOneBeforeIsGone) {

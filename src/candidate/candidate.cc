@@ -12,7 +12,7 @@ ElectionConfig election_config(const CandidateOptions& options, Random& random) 
   config.incarnation = Incarnation(random.uuid());
   config.terms = options.timings().terms;
   config.interval = options.renew_interval;
-  config.jitter = options.renew_jitter;
+  config.jitter = *options.renew_jitter;
   config.retry_wait = std::min<Duration>(1s, options.lease / 15);
   config.turn_wait = config.retry_wait;
   return config;

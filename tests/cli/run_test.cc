@@ -186,6 +186,23 @@ TEST_F(RunTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
   EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
 }
 
+TEST_F(RunTest, NoGraceIsHonouredAndWhatCannotBeNoneIsRefused) {
+  Runner runner(store_, "n1",
+                {"--lease-timeout", "60s", "--grace", "0s", "--heartbeat-jitter", "0s"},
+                shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(runner.says("up"));
+  const MonoTime began = boot_now();
+  EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
+  EXPECT_LT(boot_now() - began, 4s) << "the grace that follows from the lease is 5s";
+  for (const char* option :
+       {"--kill-margin", "--request-timeout", "--heartbeat-interval", "--worker-timeout"}) {
+    const Outcome refused = job({option, "0s"}, {"echo", "ran"});
+    EXPECT_EQ(refused.code, 64) << option;
+    EXPECT_THAT(refused.err, HasSubstr("must be above zero")) << option;
+    EXPECT_THAT(refused.err, HasSubstr(option));
+  }
+}
+
 TEST_F(RunTest, ASecondSignalDoesNotWaitForTheGrace) {
   Runner runner(store_, "n1", {"--lease-timeout", "60s", "--grace", "5s"},
                 shell("trap '' TERM INT; echo up >&2; while :; do sleep 0.05; done"));

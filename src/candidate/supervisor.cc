@@ -10,12 +10,6 @@
 namespace muster {
 namespace {
 
-void set_variable(std::vector<std::string>& environment, const std::string& name,
-                  const std::string& value) {
-  std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name + "="); });
-  environment.push_back(name + "=" + value);
-}
-
 std::string describe(const ExitStatus& status) {
   if (status.signal != 0) return "ended by signal " + std::to_string(status.signal);
   return "exited with code " + std::to_string(status.code);

@@ -88,8 +88,7 @@ Status read_environment(const YAML::Node& node, std::vector<std::string>& variab
     if (name.empty() || name.find('=') != name.npos || !entry.second.IsScalar()) {
       return wrong(entry.first, "write the environment as NAME: VALUE");
     }
-    std::erase_if(variables, [&](const std::string& v) { return v.starts_with(name + "="); });
-    variables.push_back(name + "=" + entry.second.Scalar());
+    set_variable(variables, name, entry.second.Scalar());
   }
   return Done{};
 }

@@ -204,15 +204,16 @@ void RunSession::after_term(const telemetry::LostLeadership& term) {
 void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
   if (plan_.on_loss_exec.empty()) return;
   std::vector<std::string> variables = environment();
-  variables.push_back("MUSTER_EPOCH=" + std::to_string(term.epoch.value()));
-  variables.push_back("MUSTER_NAME=" + plan_.arbiter.name_space);
-  variables.push_back("MUSTER_NODE=" + plan_.candidate.node.value());
-  variables.push_back("MUSTER_REASON=" + std::string(to_string(term.reason)));
-  hook_ = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
-                                 [this](const Status& status) {
+  set_variable(variables, "MUSTER_EPOCH", std::to_string(term.epoch.value()));
+  set_variable(variables, "MUSTER_NAME", plan_.arbiter.name_space);
+  set_variable(variables, "MUSTER_NODE", plan_.candidate.node.value());
+  set_variable(variables, "MUSTER_REASON", to_string(term.reason));
+  const auto self = hooks_.emplace(hooks_.end());
+  *self = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
+                                 [this, self](const Status& status) {
                                    if (!status) report_.hook_failed(status.error().message);
-                                   loop_.post([this] {
-                                     hook_.reset();
+                                   loop_.post([this, self] {
+                                     hooks_.erase(self);
                                      leave_when_done();
                                    });
                                  });
@@ -248,9 +249,9 @@ void RunSession::stop() {
   });
 }
 
-// The hook of the last term is waited for, as long as a hook may take.
+// Hooks are waited for, as long as one may take.
 void RunSession::leave_when_done() {
-  if (stopped_ && !hook_) loop_.stop();
+  if (stopped_ && hooks_.empty()) loop_.stop();
 }
 
 RunSession::Verdict RunSession::last_word() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -66,7 +67,7 @@ class RunSession {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;
   std::unique_ptr<Candidate> candidate_;
-  std::unique_ptr<Hook> hook_;
+  std::list<std::unique_ptr<Hook>> hooks_;  ///< One may outlast the next term.
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.

@@ -211,6 +211,25 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   EXPECT_THAT(idle.err, HasSubstr("no node has obeyed within 100ms: none is paused"));
 }
 
+TEST_F(RunFailoverTest, AHookThatOutlastsTheNextTermRunsToItsEnd) {
+  const std::string log = dir_.path() / "log";
+  // With a variable of another run around it, which must not be seen beside ours.
+  Runner only(store_, "n1",
+              {"--lease-timeout", "1s", "--on-loss-exec",
+               "tr '\\0' '\\n' < /proc/$$/environ | grep ^MUSTER_EPOCH= > " + log +
+                   "-$MUSTER_EPOCH; sleep 4; echo done $MUSTER_EPOCH >> " + log},
+              witness(), {"MUSTER_EPOCH=99"});
+  ASSERT_FALSE(only.next("child_started").is_null());
+  EXPECT_EQ(ask("step-down").code, 0);
+  EXPECT_EQ(only.next("became_leader")["epoch"], 2);
+  ASSERT_FALSE(only.next("child_started").is_null());
+  EXPECT_EQ(ask("step-down").code, 0);
+  EXPECT_EQ(only.next("lost_leadership")["epoch"], 2);
+  EXPECT_EQ(only.terminate(), 128 + SIGTERM);
+  EXPECT_EQ(content(log), "done 1\ndone 2\n");
+  EXPECT_EQ(content(log + "-1"), "MUSTER_EPOCH=1\n");
+}
+
 TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {
   Runner only(store_, "n1", {"--once"}, witness());
   ASSERT_FALSE(only.next("child_started").is_null());

@@ -82,14 +82,20 @@ class ProcessScene : public ::testing::Test {
   /// whoever kills those does not come to an end.
   bool until_beside(const std::string& assignment, const std::function<bool()>& holds) {
     std::vector<Process> strays;
-    const bool held = until([&] {
-      // A new one before each turn of the loop: that an old one is about to die cannot be seen.
+    bool going = true;
+    // The loop runs tasks before timers: so each look of the other side has a new one to find.
+    const std::function<void()> turn = [&] {
+      if (!going) return;
       strays.push_back(*spawn({.argv = {"sleep", "60"}, .environment = {{assignment}}}));
       // While the kernel still sets it up, its environment cannot be seen.
       while (!started_with(strays.back().pid(), assignment)) ::sched_yield();
       std::erase_if(strays, [](Process& each) { return each.try_wait().has_value(); });
-      return holds();
-    });
+      loop.post([&turn] { turn(); });
+    };
+    turn();
+    const bool held = until(holds);
+    going = false;
+    loop.run_until(loop.now());
     for (Process& each : strays) {
       each.signal(SIGKILL);
       (void)each.wait();

@@ -220,8 +220,7 @@ TEST_F(CandidateMachineTest, WithoutRenewalsTheWorkIsStoppedInTime) {
   EXPECT_EQ(said(machine.resigned(deadline - 600ms)), "over 1 expired, -> backoff");
 }
 
-// Work watches the same deadline, and may begin to stop before anybody ticks this machine; also
-// when a renewal comes just then, which does not undo it.
+// Work watches the same deadline, and may stop before a tick here, or beside a late renewal.
 TEST_F(CandidateMachineTest, WorkThatEndsWithItsLeaseHasNotFailed) {
   for (const bool late_renewal : {false, true}) {
     CandidateMachine machine = leading();

@@ -12,7 +12,7 @@ ElectionConfig election_config(const CandidateOptions& options, Random& random) 
   config.incarnation = Incarnation(random.uuid());
   config.terms = options.timings().terms;
   config.interval = options.renew_interval;
-  config.jitter = options.renew_jitter;
+  config.jitter = *options.renew_jitter;
   config.retry_wait = std::min<Duration>(1s, options.lease / 15);
   config.turn_wait = config.retry_wait;
   return config;
@@ -170,6 +170,7 @@ void Candidate::set_eligible(bool eligible) {
 }
 
 void Candidate::after_beat(bool failed) {
+  store_answers_ = !failed;
   if (!failed) store_failing_ = false;
   const MonoTime now = loop_.now();
   const auto& state = driver_.election().last_state();
@@ -204,9 +205,11 @@ void Candidate::look(bool answered) {
 
 void Candidate::note(const std::vector<MonitorEvent>& events) {
   for (const MonitorEvent& event : events) {
-    const auto* down = std::get_if<LeaderWentDown>(&event);
-    if (!down) continue;
-    tell(telemetry::LeaderDown{down->former.worker, down->former.epoch, down->cause});
+    if (const auto* down = std::get_if<LeaderWentDown>(&event)) {
+      tell(telemetry::LeaderDown{down->former.worker, down->former.epoch, down->cause});
+    } else if (const auto* alive = std::get_if<LeaderAlive>(&event)) {
+      tell(telemetry::LeaderAlive{alive->leader.worker, alive->leader.epoch});
+    }
   }
 }
 

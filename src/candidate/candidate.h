@@ -59,6 +59,8 @@ class Candidate {
   /// Hands over, to `preferred` if it can, and stands aside for a while. Nothing when not leading.
   void step_down(std::optional<WorkerId> preferred);
   void set_eligible(bool eligible);
+  /// The last look at the store succeeded. No look has, before the first one.
+  [[nodiscard]] bool store_answers() const { return store_answers_; }
 
   // Any thread.
   [[nodiscard]] CandidateState state() const EXCLUDES(mutex_);
@@ -137,6 +139,7 @@ class Candidate {
   bool took_part_ = false;
   bool work_started_ = false;
   bool gone_ = false;
+  bool store_answers_ = false;
   bool store_failing_ = false;  ///< The last that the store did for us was to fail.
   std::vector<std::function<void()>> stopped_;
   Lifetime term_;  ///< Of the callbacks of one term's work.

@@ -29,7 +29,8 @@ void Candidate::on(const ElectionEvent& event) {
                  [&](const LeaseRenewed& e) {
                    if (guard_) guard_->extend(e.deadline);
                    if (work_started_) work_.deadline_moved(e.deadline);
-                   run(machine_.renewed(e.deadline, now));
+                   // No earlier than the work, which has judged the same deadline just now.
+                   run(machine_.renewed(e.deadline, loop_.now()));
                  },
                  [&](const LostLeadership& e) {
                    if (guard_) guard_->close();

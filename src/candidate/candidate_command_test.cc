@@ -155,8 +155,9 @@ TEST_F(CandidateCommandTest, EveryTelemetryEventIsToldWithTimeAndNode) {
                 std::string::npos);
     }
   }
-  for (const char* name : {"became_leader", "lost_leadership", "leader_down", "leader_changed",
-                           "election_check", "election_started", "state_changed"}) {
+  for (const char* name :
+       {"became_leader", "lost_leadership", "leader_down", "leader_alive", "leader_changed",
+        "election_check", "election_started", "state_changed"}) {
     EXPECT_EQ(names.count(name), 1u) << name;
   }
 }
@@ -174,6 +175,17 @@ TEST_F(CandidateCommandTest, MetricsCountWhatWasTold) {
   for (const auto& [cause, count] : b->candidate->metrics().leader_down) downs += count;
   EXPECT_EQ(downs, b->saw<telemetry::LeaderDown>().size());
   EXPECT_EQ(downs, 1u);
+}
+
+TEST_F(CandidateCommandTest, WhetherTheStoreAnswersIsWhatItsLastLookSays) {
+  EXPECT_TRUE(c->candidate->store_answers());
+  c->store->set_cut_off(true);
+  world.run(10s);
+  EXPECT_FALSE(c->candidate->store_answers());
+  c->store->set_cut_off(false);
+  world.run(10s);
+  EXPECT_EQ(c->state(), CandidateState::kStandby);
+  EXPECT_TRUE(c->candidate->store_answers());
 }
 
 TEST_F(CandidateCommandTest, AStoreThatIsNotReachedIsTheCauseToldForItsLeader) {

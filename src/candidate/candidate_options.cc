@@ -75,12 +75,12 @@ Result<CandidateOptions> CandidateOptions::from_environment(const EnvironmentLoo
 CandidateOptions CandidateOptions::filled() const {
   CandidateOptions full = *this;
   full.renew_interval = or_else(renew_interval, lease / 5);
-  full.renew_jitter = or_else(renew_jitter, full.renew_interval / 5);
+  full.renew_jitter = renew_jitter.value_or(full.renew_interval / 5);
   const LeaseTimings usual = LeaseTimings::for_lease(lease, full.renew_interval);
   full.request_timeout = or_else(request_timeout, usual.request_timeout);
-  full.stop_grace = or_else(stop_grace, usual.stop_budget);
+  full.stop_grace = stop_grace.value_or(usual.stop_budget);
   full.kill_margin = or_else(kill_margin, usual.kill_margin);
-  const Duration reach = 2 * (full.renew_interval + full.renew_jitter) + 2 * full.request_timeout;
+  const Duration reach = 2 * (full.renew_interval + *full.renew_jitter) + 2 * full.request_timeout;
   full.worker_timeout = or_else(worker_timeout, std::max(lease * 4 / 3, reach));
   full.hold_off = or_else(hold_off, lease);
   full.backoff_min = or_else(backoff_min, lease / 2);
@@ -93,7 +93,7 @@ LeaseTimings CandidateOptions::timings() const {
   timings.terms.lease = lease;
   timings.renew_interval = full.renew_interval;
   timings.request_timeout = full.request_timeout;
-  timings.stop_budget = full.stop_grace;
+  timings.stop_budget = *full.stop_grace;
   timings.kill_margin = full.kill_margin;
   return timings;
 }
@@ -103,7 +103,7 @@ CandidateConfig CandidateOptions::machine() const {
   CandidateConfig config;
   config.eligible = eligible;
   config.takeover_delay = takeover_delay;
-  config.stop_budget = full.stop_grace;
+  config.stop_budget = *full.stop_grace;
   config.kill_margin = full.kill_margin;
   config.release_timeout = 2 * full.request_timeout;
   config.hold_off = full.hold_off;

@@ -100,6 +100,16 @@ TEST(CandidateOptionsTest, TimesFollowFromTheLeaseUnlessTheyAreSet) {
   EXPECT_EQ(options.machine().stop_budget, 700ms);
 }
 
+TEST(CandidateOptionsTest, NoGraceAndNoJitterAreHonoured) {
+  CandidateOptions options;
+  options.stop_grace = 0s;
+  options.renew_jitter = 0s;
+  EXPECT_EQ(options.filled().filled().stop_grace, 0s);
+  EXPECT_EQ(options.filled().filled().renew_jitter, 0s);
+  EXPECT_EQ(options.machine().stop_budget, 0s);
+  EXPECT_EQ(options.timings().stop_budget, 0s);
+}
+
 TEST(CandidateOptionsTest, UnsafeTimingsAreRefusedWithTheirSum) {
   CandidateOptions options;
   options.node = WorkerId("n1");

@@ -46,7 +46,7 @@ GuardedCommand::~GuardedCommand() {
   (void)guardian_->wait();
   guardian_.reset();
   const MonoTime limit = loop_.now() + options_.kill_margin;
-  while (!status_ && kill_leftovers() && loop_.now() < limit) ::sched_yield();
+  while (!status_ && kill_leftovers() != 0 && loop_.now() < limit) ::sched_yield();
 }
 
 Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadline) {
@@ -82,6 +82,7 @@ Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadl
   auto process = spawn(guardian);
   if (!process) return process.error();
   guardian_.emplace(std::move(*process));
+  if (const auto entry = look_at(guardian_->pid())) guardian_started_ = entry->started;
   loop_.watch_fd(socket_.get(), EPOLLIN, [this](std::uint32_t) { read_reports(); });
   loop_.watch_fd(guardian_->pidfd(), EPOLLIN, [this](std::uint32_t) { on_guardian_ended(); });
   return Done{};
@@ -104,10 +105,11 @@ void GuardedCommand::kill() {
   order({.kind = guardian::Order::Kind::kKill});
   // And directly, in case the guardian is frozen.
   kill_group();
-  hunt_beside_guardian();
+  // Looking at every process takes its time, and that is the loop's: the guardian goes first, and
+  // has normally ended before we would begin.
+  hunt_timer_.arm(options_.kill_margin / 4, [this] { hunt_beside_guardian(); });
 }
 
-/// Normally the guardian has ended before this does anything.
 void GuardedCommand::hunt_beside_guardian() {
   if (!guardian_ || status_) return;
   (void)kill_leftovers();
@@ -172,6 +174,7 @@ void GuardedCommand::on_guardian_ended() {
   if (status_) return std::exchange(callbacks_.gone, {})(*status_);
   if (error_) return std::exchange(callbacks_.failed, {})(*error_);
   kill_group();
+  hunt_began_ = loop_.now();
   hunt();
 }
 
@@ -181,19 +184,24 @@ void GuardedCommand::kill_group() const {
 }
 
 void GuardedCommand::hunt() {
-  if (kill_leftovers()) return hunt_timer_.arm(kHuntInterval, [this] { hunt(); });
-  std::exchange(callbacks_.lost, {})();
+  const pid_t left = kill_leftovers();
+  if (left == 0) return std::exchange(callbacks_.lost, {})();
+  hunt_timer_.arm(kHuntInterval, [this] { hunt(); });
+  if (told_unkillable_ || loop_.now() - hunt_began_ < options_.kill_margin) return;
+  told_unkillable_ = true;
+  callbacks_.unkillable(left);
 }
 
-/// Kills what bears the mark, but not the guardian. True when there was any.
-bool GuardedCommand::kill_leftovers() {
-  bool any = false;
+/// Kills what bears the mark, but not the guardian. One of those; 0 when there was none.
+pid_t GuardedCommand::kill_leftovers() {
+  pid_t any = 0;
   ProcessTable table;
   table.look();
   for (const ProcessEntry& each : table.all()) {
-    if (each.ended() || each.pid == guardian_pid() || !started_with(each.pid, mark_)) continue;
+    if (each.ended() || each.pid == guardian_pid() || each.started < guardian_started_) continue;
+    if (!started_with(each.pid, mark_)) continue;
     ::kill(each.pid, SIGKILL);
-    any = true;
+    any = each.pid;
   }
   return any;
 }

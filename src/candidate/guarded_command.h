@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,7 +31,8 @@ struct GuardianOptions {
 /// started are killed before the deadline. gone() means that no process of it is left, daemons
 /// and double forks included. If the guardian itself dies, this object kills what it can find by
 /// process group and by environment and says lost(): a process that has left both cannot be
-/// excluded, so nobody may be told that the work has stopped (G2, G4).
+/// excluded, so nobody may be told that the work has stopped (G2, G4). What it finds and cannot
+/// kill within the margin is told as unkillable, and hunted until it is gone.
 ///
 /// Each start ends in exactly one of failed, gone, lost; the object may be destroyed inside of
 /// those. Destroying it earlier kills the command, and waits for that. Loop thread only, and that
@@ -71,7 +73,7 @@ class GuardedCommand {
   void kill_group() const;
   void hunt();
   void hunt_beside_guardian();
-  [[nodiscard]] bool kill_leftovers();
+  [[nodiscard]] pid_t kill_leftovers();
 
   EventLoop& loop_;
   const GuardianOptions options_;
@@ -81,9 +83,11 @@ class GuardedCommand {
   std::string mark_;  ///< NAME=value in the environment of everything the command starts.
   UniqueFd socket_;
   std::optional<Process> guardian_;
+  std::uint64_t guardian_started_ = 0;  ///< Nothing that bears the mark is older.
   pid_t pid_ = 0;
   std::optional<ExitStatus> status_;
   std::optional<Error> error_;
+  MonoTime hunt_began_{};
   bool told_unkillable_ = false;
 };
 

@@ -1,6 +1,9 @@
 #include "candidate/guarded_command.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
 
 #include "candidate/process_test_scene.h"
 
@@ -11,6 +14,7 @@ namespace {
 struct GuardedCommandTest : testing::ProcessScene {
   struct Heard {
     pid_t pid = 0;
+    pid_t unkillable = 0;  // Also where a busy machine is slow to let die.
     std::optional<ExitStatus> gone;
     std::optional<Error> failed;
     bool lost = false;
@@ -21,13 +25,11 @@ struct GuardedCommandTest : testing::ProcessScene {
     heard = {};
     return std::make_unique<GuardedCommand>(
         loop, options,
-        GuardedCommand::Callbacks{
-            .started = [this](pid_t pid) { heard.pid = pid; },
-            .unkillable = [](pid_t) {},  // A busy machine may be slow to let die.
-
-            .failed = [this](Error error) { heard.failed = error; },
-            .gone = [this](ExitStatus status) { heard.gone = status; },
-            .lost = [this] { heard.lost = true; }});
+        GuardedCommand::Callbacks{.started = [this](pid_t pid) { heard.pid = pid; },
+                                  .unkillable = [this](pid_t pid) { heard.unkillable = pid; },
+                                  .failed = [this](Error error) { heard.failed = error; },
+                                  .gone = [this](ExitStatus status) { heard.gone = status; },
+                                  .lost = [this] { heard.lost = true; }});
   }
   std::unique_ptr<GuardedCommand> start(const Command& command, Duration lease = 60s) {
     auto guarded = make();
@@ -183,6 +185,18 @@ TEST_F(GuardedCommandTest, WhenTheGuardianIsKilledWhatItGuardedIsKilledAndCalled
   EXPECT_TRUE(living().empty());
 }
 
+// G3: it is told once, and hunted until it is gone.
+TEST_F(GuardedCommandTest, WhatCannotBeKilledWithoutTheGuardianIsTold) {
+  auto guarded = start(shell("$ENDLESS; :"));
+  ASSERT_TRUE(until([this] { return heard.pid != 0; }));
+  const std::string mark = assignment_of(heard.pid, "MUSTER_GUARDIAN");
+  ASSERT_EQ(::kill(guarded->guardian_pid(), SIGKILL), 0);
+  EXPECT_TRUE(until_beside(mark, [this] { return heard.unkillable != 0; }));
+  EXPECT_FALSE(heard.over());
+  ASSERT_TRUE(over());
+  EXPECT_TRUE(heard.lost);
+}
+
 TEST_F(GuardedCommandTest, AFrozenGuardianDoesNotSaveTheCommand) {
   auto guarded = start(shell("(setsid $ENDLESS &) ; $ENDLESS; :"));
   ASSERT_TRUE(until([this] { return living().size() == 4; }));
@@ -193,6 +207,28 @@ TEST_F(GuardedCommandTest, AFrozenGuardianDoesNotSaveTheCommand) {
   ASSERT_TRUE(over());
   EXPECT_TRUE(heard.lost);
   EXPECT_TRUE(living().empty());
+}
+
+TEST_F(GuardedCommandTest, AKillDoesNotHoldUpTheLoopWithALookAtEveryProcess) {
+  auto guarded = start(shell("(setsid $ENDLESS &) ; $ENDLESS; :"));
+  ASSERT_TRUE(until([this] { return living().size() == 4; }));
+  ProcessTable table;
+  table.look();
+  const auto all = table.all();
+  const auto daemon = std::find_if(all.begin(), all.end(), [&](const ProcessEntry& each) {
+    return each.parent == guarded->guardian_pid() && each.pid != heard.pid;
+  });
+  ASSERT_NE(daemon, all.end());
+  const UniqueFd ended = open_pidfd(daemon->pid);
+  ASSERT_EQ(::kill(guarded->guardian_pid(), SIGSTOP), 0);
+  guarded->kill();
+  // It has left the group, so only a look would find it, and the loop does not run.
+  pollfd fd{ended.get(), POLLIN, 0};
+  EXPECT_EQ(::poll(&fd, 1, 50), 0);
+  ASSERT_TRUE(until([&] { return ::poll(&fd, 1, 0) == 1; }))
+      << "but the frozen guardian is no help";
+  ::kill(guarded->guardian_pid(), SIGCONT);
+  ASSERT_TRUE(over());
 }
 
 TEST_F(GuardedCommandTest, TheGuardianSurvivesSignalsMeantForEverybody) {

@@ -3,13 +3,16 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +68,39 @@ class ProcessScene : public ::testing::Test {
       loop.run_until(loop.now() + 2ms);
     }
     return true;
+  }
+
+  /// NAME=value of a variable of a running process.
+  [[nodiscard]] static std::string assignment_of(pid_t pid, const std::string& name) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+    std::string each;
+    while (std::getline(file, each, '\0') && !each.starts_with(name + "=")) {
+    }
+    return each;
+  }
+  /// Runs the loop until `holds` while there is always a process with this variable, so that
+  /// whoever kills those does not come to an end.
+  bool until_beside(const std::string& assignment, const std::function<bool()>& holds) {
+    std::vector<Process> strays;
+    bool going = true;
+    // The loop runs tasks before timers: so each look of the other side has a new one to find.
+    const std::function<void()> turn = [&] {
+      if (!going) return;
+      strays.push_back(*spawn({.argv = {"sleep", "60"}, .environment = {{assignment}}}));
+      // While the kernel still sets it up, its environment cannot be seen.
+      while (!started_with(strays.back().pid(), assignment)) ::sched_yield();
+      std::erase_if(strays, [](Process& each) { return each.try_wait().has_value(); });
+      loop.post([&turn] { turn(); });
+    };
+    turn();
+    const bool held = until(holds);
+    going = false;
+    loop.run_until(loop.now());
+    for (Process& each : strays) {
+      each.signal(SIGKILL);
+      (void)each.wait();
+    }
+    return held;
   }
 
   [[nodiscard]] static std::size_t open_descriptors() {

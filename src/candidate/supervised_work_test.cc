@@ -129,6 +129,22 @@ TEST_F(SupervisedWorkTest, AGuardianThatIsKilledGivesNoReceipt) {
   EXPECT_EQ(left, 0u);
 }
 
+// G3: the term is given up while the rest of the command is still there.
+TEST_F(SupervisedWorkTest, WhatCannotBeKilledFailsTheWorkBeforeItIsGone) {
+  start("$ENDLESS; :");
+  ASSERT_TRUE(is_ready());
+  const std::string mark = assignment_of(command, "MUSTER_GUARDIAN");
+  const auto entry = look_at(command);
+  ASSERT_TRUE(entry);
+  ::kill(entry->parent, SIGKILL);
+  EXPECT_TRUE(until_beside(mark, [this] { return failed.has_value(); }));
+  EXPECT_EQ(failed.value_or(""), "job: impossible to end");
+  EXPECT_TRUE(work->running());
+  stop(1s);
+  ASSERT_TRUE(stopped());
+  EXPECT_EQ(receipt, false);
+}
+
 TEST_F(SupervisedWorkTest, OneTermFollowsAnother) {
   start("$ENDLESS; :");
   ASSERT_TRUE(is_ready());

@@ -10,12 +10,6 @@
 namespace muster {
 namespace {
 
-void set_variable(std::vector<std::string>& environment, const std::string& name,
-                  const std::string& value) {
-  std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name + "="); });
-  environment.push_back(name + "=" + value);
-}
-
 std::string describe(const ExitStatus& status) {
   if (status.signal != 0) return "ended by signal " + std::to_string(status.signal);
   return "exited with code " + std::to_string(status.code);
@@ -48,6 +42,7 @@ void Supervisor::start(std::shared_ptr<const LeaseGuard> guard, Callbacks callba
   MUSTER_CHECK(!running());
   guard_ = std::move(guard);
   callbacks_ = std::move(callbacks);
+  ends_.clear();
   end_ = {};
   ending_ = false;
   lost_.clear();
@@ -109,6 +104,7 @@ void Supervisor::perform_one(const SupervisionAction& action) {
 void Supervisor::start_child(std::size_t i) {
   const ChildSpec& spec = specs_[i];
   MUSTER_CHECK(!running_.contains(i));
+  ends_.erase(i);
   if (const auto* command = std::get_if<Command>(&spec.work)) return start_command(i, *command);
   if (const auto* task = std::get_if<LoopTask>(&spec.work)) return start_loop_task(i, *task);
   start_task(i, std::get<SupervisedTask>(spec.work));
@@ -122,30 +118,30 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
       // Half the budget later than we ourselves would ask the command to end: a guardian that has
       // to ask knows that we are frozen, and not merely a moment late.
       GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace},
-      GuardedCommand::Callbacks{
-          .started =
-              [this, i](pid_t pid) {
-                tell_started(i, pid);
-                perform(tree_->child_started(i, loop_.now()));
-              },
-          .unkillable = [this, i](pid_t pid) { running_.at(i).stuck_pid = std::to_string(pid); },
-          .failed =
-              [this, i](Error error) {
-                note(i, std::nullopt, error.message);
-                running_.erase(i);
-                perform(tree_->child_failed_to_start(i, loop_.now()));
-              },
-          .gone =
-              [this, i](ExitStatus status) {
-                child_ended(i, status, status.success(), describe(status));
-              },
-          .lost =
-              [this, i] {
-                note(i, std::nullopt, "its guardian was killed; what it ran was killed, too");
-                lost_ = specs_[i].name;
-                running_.erase(i);
-                perform(tree_->child_lost(i, loop_.now()));
-              }});
+      GuardedCommand::Callbacks{.started =
+                                    [this, i](pid_t pid) {
+                                      tell_started(i, pid);
+                                      perform(tree_->child_started(i, loop_.now()));
+                                    },
+                                .unkillable = [this, i](pid_t pid) { on_stuck(i, pid); },
+                                .failed =
+                                    [this, i](Error error) {
+                                      note(i, std::nullopt, error.message);
+                                      running_.erase(i);
+                                      perform(tree_->child_failed_to_start(i, loop_.now()));
+                                    },
+                                .gone =
+                                    [this, i](ExitStatus status) {
+                                      child_ended(i, status, status.success(), describe(status));
+                                    },
+                                .lost =
+                                    [this, i] {
+                                      note(i, std::nullopt,
+                                           "its guardian was killed; what it ran was killed, too");
+                                      lost_ = specs_[i].name;
+                                      running_.erase(i);
+                                      perform(tree_->child_lost(i, loop_.now()));
+                                    }});
   Command full = command;
   full.environment = child_environment(command);
   const Status started = guarded->start(full, guard_->epoch(), guard_->deadline());
@@ -212,11 +208,23 @@ void Supervisor::note(std::size_t i, std::optional<ExitStatus> status, std::stri
   loop_.post(lifetime_.wrap([tell = callbacks_.child_ended, name = specs_[i].name, message] {
     if (tell) tell(name, message);
   }));
+  ends_.insert_or_assign(i, std::pair(status, std::move(message)));
   // What caused the end is told; of an end that was asked for, the last child that ended.
-  if (ending_ && end_.cause != EndCause::kRequested) return;
+  if (!ending_ || end_.cause == EndCause::kRequested) name_child(i);
+}
+
+void Supervisor::name_child(std::size_t i) {
+  const auto own = ends_.find(i);
   end_.child = specs_[i].name;
-  end_.status = status;
-  end_.message = specs_[i].name + ": " + message;
+  end_.status.reset();
+  if (own != ends_.end()) {
+    end_.status = own->second.first;
+    end_.message = end_.child + ": " + own->second.second;
+  } else if (end_.cause == EndCause::kStartFailed) {
+    end_.message = end_.child + ": not ready in time";
+  } else {
+    end_.message = end_.child + ": impossible to end";
+  }
 }
 
 void Supervisor::child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
@@ -230,12 +238,7 @@ void Supervisor::child_ended(std::size_t i, std::optional<ExitStatus> status, bo
 void Supervisor::on_ending(const SupervisionAction& action) {
   end_.cause = action.cause;
   ending_ = true;
-  const bool has_child = action.child != SupervisionAction::kNoChild;
-  if (has_child && end_.child != specs_[action.child].name) {
-    end_.child = specs_[action.child].name;
-    end_.status.reset();
-    end_.message = end_.child + ": not ready in time, or impossible to end";
-  }
+  if (action.child != SupervisionAction::kNoChild) name_child(action.child);
   if (action.cause == EndCause::kRequested) return;
   if (action.cause == EndCause::kDeadline) end_.message = "the lease was not renewed in time";
   log({action.cause == EndCause::kFinished ? LogLevel::kInfo : LogLevel::kWarn,
@@ -259,6 +262,17 @@ void Supervisor::on_ended() {
   loop_.post(lifetime_.wrap([ended = callbacks_.ended, end = end_] {
     if (ended) ended(end);
   }));
+}
+
+// A busy machine may be slow to let die, so it is given as long again.
+void Supervisor::on_stuck(std::size_t i, pid_t pid) {
+  running_.at(i).stuck_pid = std::to_string(pid);
+  loop_.at(loop_.now() + options_.supervision.kill_margin / 2,
+           lifetime_.wrap([this, i, guard = guard_] {
+             const auto it = running_.find(i);
+             const bool stuck = it != running_.end() && !it->second.stuck_pid.empty();
+             if (guard == guard_ && stuck) perform(tree_->child_stuck(i, loop_.now()));
+           }));
 }
 
 void Supervisor::on_unkillable(std::size_t i) {

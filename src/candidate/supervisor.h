@@ -41,7 +41,8 @@ struct StopReceipt {
 /// How a term's tree ended.
 struct TreeEnd {
   EndCause cause = EndCause::kRequested;
-  std::string child{};                 ///< That caused it, or the last that ended.
+  /// That caused it (of a tree that has finished, the first that failed), or the last that ended.
+  std::string child{};
   std::optional<ExitStatus> status{};  ///< Of that child, if it is a command that ran.
   std::string message{};               ///< One sentence for a person.
   /// An error when it cannot be proven that all is gone: let the lease run out.
@@ -108,10 +109,13 @@ class Supervisor {
   void signal_child(std::size_t i, bool force);
   void on_ending(const SupervisionAction& action);
   void on_ended();
+  void on_stuck(std::size_t i, pid_t pid);
   void on_unkillable(std::size_t i);
   void report_unkillable(std::size_t i);
   void tell_started(std::size_t i, pid_t pid);
   void note(std::size_t i, std::optional<ExitStatus> status, std::string message);
+  /// As the one that `end_` tells of.
+  void name_child(std::size_t i);
   void child_ended(std::size_t i, std::optional<ExitStatus> status, bool success,
                    std::string message);
   void rearm();
@@ -130,6 +134,8 @@ class Supervisor {
   MonoTime lease_end_{};  ///< The last deadline that the guard had.
   Callbacks callbacks_;
   std::map<std::size_t, Running> running_;
+  /// How each child ended that has not been started again since.
+  std::map<std::size_t, std::pair<std::optional<ExitStatus>, std::string>> ends_;
   TreeEnd end_;          ///< As far as it is known.
   bool ending_ = false;  ///< `end_` is settled but for its receipt.
   std::string lost_;     ///< The child whose end cannot be proven.

@@ -151,6 +151,27 @@ TEST_F(SupervisorTest, ATemporaryCommandThatEndsEndsTheTreeWithItsStatus) {
   EXPECT_TRUE(end->receipt);
 }
 
+TEST_F(SupervisorTest, AFailureIsNotHiddenBehindALaterSuccess) {
+  constexpr ChildRules kOnce{.restart = RestartPolicy::kTemporary};
+  start({{"good", shell("exit 0"), kOnce},
+         {"bad", shell("exit 3"), kOnce},
+         {"worse", shell("sleep 0.1; exit 4"), kOnce},
+         {"last", shell("sleep 0.2"), kOnce}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kFinished);
+  EXPECT_EQ(end->child, "bad");
+  EXPECT_EQ(end->status, (ExitStatus{3, 0}));
+  EXPECT_EQ(end->message, "bad: exited with code 3");
+}
+
+TEST_F(SupervisorTest, ACommandThatIsNotReadyInTimeIsNotCalledImpossibleToEnd) {
+  options.supervision.start_timeout = 50ms;
+  start({{"slow", shell("$ENDLESS; :"), {.shutdown = 50ms, .ready_after = std::nullopt}}});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kStartFailed);
+  EXPECT_EQ(end->message, "slow: not ready in time");
+}
+
 TEST_F(SupervisorTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
   start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 150ms}}});
   ASSERT_TRUE(is_ready());

@@ -17,6 +17,7 @@ struct Name {
   const char* operator()(const BecameLeader&) const { return "became_leader"; }
   const char* operator()(const LostLeadership&) const { return "lost_leadership"; }
   const char* operator()(const LeaderDown&) const { return "leader_down"; }
+  const char* operator()(const LeaderAlive&) const { return "leader_alive"; }
   const char* operator()(const LeaderChanged&) const { return "leader_changed"; }
   const char* operator()(const ElectionCheck&) const { return "election_check"; }
   const char* operator()(const ElectionStarted&) const { return "election_started"; }
@@ -37,6 +38,9 @@ struct Payload {
     return {{"former_leader", e.former_leader.value()},
             {"epoch", e.epoch.value()},
             {"cause", muster::to_string(e.cause)}};
+  }
+  Json operator()(const LeaderAlive& e) const {
+    return {{"leader", e.leader.value()}, {"epoch", e.epoch.value()}};
   }
   Json operator()(const LeaderChanged& e) const {
     return {{"previous_leader", name_or_null(e.previous)},
@@ -76,6 +80,7 @@ struct Counter {
   void operator()(const BecameLeader&) const { ++metrics.became_leader; }
   void operator()(const LostLeadership& e) const { ++metrics.lost_leadership[e.reason]; }
   void operator()(const LeaderDown& e) const { ++metrics.leader_down[e.cause]; }
+  void operator()(const LeaderAlive&) const {}
   void operator()(const LeaderChanged&) const { ++metrics.leader_changes; }
   void operator()(const ElectionCheck&) const { ++metrics.election_checks; }
   void operator()(const ElectionStarted&) const { ++metrics.elections_started; }

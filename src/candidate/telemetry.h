@@ -30,6 +30,11 @@ struct LeaderDown {
   Epoch epoch;
   DownCause cause;
 };
+/// leader_alive — another node was seen to renew. Once for each of its terms.
+struct LeaderAlive {
+  WorkerId leader;
+  Epoch epoch;
+};
 /// leader_changed — every rise of the epoch is one, also when the leader keeps its name.
 struct LeaderChanged {
   std::optional<WorkerId> previous;
@@ -73,8 +78,9 @@ struct Trouble {
 };
 [[nodiscard]] const char* to_string(Trouble::Kind kind);
 
-using What = std::variant<BecameLeader, LostLeadership, LeaderDown, LeaderChanged, ElectionCheck,
-                          ElectionStarted, StateChanged, Flapping, CommandAccepted, Trouble>;
+using What =
+    std::variant<BecameLeader, LostLeadership, LeaderDown, LeaderAlive, LeaderChanged,
+                 ElectionCheck, ElectionStarted, StateChanged, Flapping, CommandAccepted, Trouble>;
 
 struct Event {
   WallTime time;

@@ -88,8 +88,7 @@ Status read_environment(const YAML::Node& node, std::vector<std::string>& variab
     if (name.empty() || name.find('=') != name.npos || !entry.second.IsScalar()) {
       return wrong(entry.first, "write the environment as NAME: VALUE");
     }
-    std::erase_if(variables, [&](const std::string& v) { return v.starts_with(name + "="); });
-    variables.push_back(name + "=" + entry.second.Scalar());
+    set_variable(variables, name, entry.second.Scalar());
   }
   return Done{};
 }
@@ -111,6 +110,7 @@ Result<ChildSpec> read_child(const YAML::Node& node, Duration grace) {
        {"restart", scalar(child.rules.restart, parse_restart_policy)},
        {"ready-after", scalar(ready_after, duration)},
        {"grace", scalar(shutdown, duration)},
+       {"timeout", scalar(child.rules.timeout, duration)},
        {"setup",
         scalar(child.rules.setup, [](const std::string& value) { return parse_bool(value); })}});
   if (!status) return status.error();
@@ -119,6 +119,12 @@ Result<ChildSpec> read_child(const YAML::Node& node, Duration grace) {
   }
   if (Status name = validate_name("name", child.name); !name) {
     return wrong(node, name.error().message);
+  }
+  if (child.rules.timeout && !child.rules.setup) {
+    return wrong(node, child.name + ": a timeout is for a setup, which is to come to its end");
+  }
+  if (child.rules.timeout && *child.rules.timeout == Duration(0)) {
+    return wrong(node, child.name + ": the timeout must be above zero; leave it out for no limit");
   }
   if (shutdown > grace) {
     return wrong(node, child.name + ": a grace of " + format_duration(shutdown) +

@@ -18,7 +18,7 @@ TEST(CommandsFileTest, EveryKeyIsRead) {
       "restarts: 7\n"
       "within: 1m\n"
       "commands:\n"
-      "  - {name: prepare, command: [make, ready], setup: true}\n"
+      "  - {name: prepare, command: [make, ready], setup: true, timeout: 5m}\n"
       "  - name: web\n"
       "    command: [nginx, -g, 'daemon off;']\n"
       "    environment: {PORT: 80, EMPTY: ''}\n"
@@ -33,6 +33,7 @@ TEST(CommandsFileTest, EveryKeyIsRead) {
   EXPECT_EQ(file->restart_window, 1min);
   ASSERT_EQ(file->children.size(), 2u);
   EXPECT_TRUE(file->children[0].rules.setup);
+  EXPECT_EQ(file->children[0].rules.timeout, 5min);
   EXPECT_EQ(file->children[0].rules.restart, RestartPolicy::kPermanent);
   EXPECT_EQ(file->children[0].rules.shutdown, 1s);
   const ChildSpec& web = file->children[1];
@@ -67,6 +68,10 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
               HasSubstr("\"always\" is not permanent, transient or temporary"));
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], grace: 2s}\n"),
               HasSubstr("a grace of 2s is more than the lease leaves (1s)"));
+  EXPECT_THAT(error("commands:\n  - {name: a, command: [x], timeout: 2s}\n"),
+              HasSubstr("a: a timeout is for a setup"));
+  EXPECT_THAT(error("commands:\n  - {name: a, command: [x], setup: true, timeout: 0s}\n"),
+              HasSubstr("a: the timeout must be above zero"));
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], environment: [A]}\n"),
               HasSubstr("environment as NAME: VALUE"));
   EXPECT_THAT(error("commands: [\n"), HasSubstr("this is not YAML"));

@@ -24,6 +24,19 @@ Setter into(std::optional<T>& target, Parse parse) {
   };
 }
 
+/// A time that follows from the lease unless it is given, and cannot be none.
+Setter above_zero(Duration& target) {
+  return [&target](const std::string& value) -> Status {
+    const auto parsed = parse_duration(value);
+    if (!parsed) return parsed.error();
+    if (*parsed == Duration(0)) {
+      return {Errc::kInvalid, "it must be above zero; leave it out for a fraction of the lease"};
+    }
+    target = *parsed;
+    return Done{};
+  };
+}
+
 /// One of two words.
 Setter choice(bool& target, std::string yes, std::string no) {
   return [&target, yes = std::move(yes), no = std::move(no)](const std::string& value) -> Status {
@@ -40,10 +53,14 @@ std::optional<std::string> variable(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// A hook is short; what may take long is a setup in a file of commands.
+constexpr Duration kGainTimeout = 10s;
+
 // What a hook is given as text, a shell reads.
 ChildSpec gain_hook(const std::string& text, Duration grace) {
   ChildSpec hook{"on-gain", muster::Command{.argv = {"/bin/sh", "-c", text}}};
   hook.rules.setup = true;
+  hook.rules.timeout = kGainTimeout;
   hook.rules.shutdown = grace;
   return hook;
 }
@@ -71,7 +88,8 @@ void RunOptions::declare(CLI::App& app) {
 }
 
 void RunOptions::declare_terms(CLI::App& app) {
-  add_flag(app, "--try", try_once_, "Exit with 70 when somebody else leads");
+  add_flag(app, "--try", try_once_,
+           "Exit with 70 as soon as somebody else is seen to lead; one that has died is not");
   add_value(app, "--wait", "TIME", "", "Exit with 70 when not leading after this long",
             into(wait_, [](const std::string& text) { return parse_duration(text); }));
   add_flag(app, "--once", one_term_, "Exit when the first term has ended, for whatever reason");
@@ -94,19 +112,25 @@ void RunOptions::declare_timings(CLI::App& app) {
   const auto duration = [](const std::string& text) { return parse_duration(text); };
   add_duration(app, "--lease-timeout", given_.lease,
                "A leader that has not renewed for this long may be replaced");
-  add_duration(app, "--heartbeat-interval", given_.renew_interval,
-               "Between two renewals, or two looks; a fifth of the lease unless set");
-  add_duration(app, "--heartbeat-jitter", given_.renew_jitter,
-               "Added to each look at random; a fifth of that interval unless set");
-  add_duration(app, "--request-timeout", given_.request_timeout,
-               "How long one request may take; a fifth of the lease (at most 5s) unless set");
-  add_duration(app, "--grace", given_.stop_grace,
-               "From TERM to KILL; a fifth of the lease (at most 5s) unless set");
-  add_duration(app, "--kill-margin", given_.kill_margin,
-               "KILL comes this long before the lease ends; a tenth of it unless set");
-  add_duration(app, "--worker-timeout", given_.worker_timeout,
-               "A node that was silent for this long is no longer listed; four thirds of the "
-               "lease unless set");
+  add_value(app, "--heartbeat-interval", "TIME", "",
+            "Between two renewals, or two looks; a fifth of the lease unless set",
+            above_zero(given_.renew_interval));
+  add_value(app, "--heartbeat-jitter", "TIME", "",
+            "Added to each look at random; a fifth of that interval unless set",
+            into(given_.renew_jitter, duration));
+  add_value(app, "--request-timeout", "TIME", "",
+            "How long one request may take; a fifth of the lease (at most 5s) unless set",
+            above_zero(given_.request_timeout));
+  add_value(app, "--grace", "TIME", "",
+            "From TERM to KILL; a fifth of the lease (at most 5s) unless set",
+            into(given_.stop_grace, duration));
+  add_value(app, "--kill-margin", "TIME", "",
+            "KILL comes this long before the lease ends; a tenth of it unless set",
+            above_zero(given_.kill_margin));
+  add_value(app, "--worker-timeout", "TIME", "",
+            "A node that was silent for this long is no longer listed; four thirds of the "
+            "lease unless set",
+            above_zero(given_.worker_timeout));
   add_value(app, "--takeover-delay", "TIME", "1s",
             "What a leader that fell silent is given to return, after its lease",
             into(takeover_delay_, duration));
@@ -132,7 +156,7 @@ Result<CandidateOptions> RunOptions::candidate() const {
 }
 
 Status RunOptions::add_children(RunPlan& plan) const {
-  const Duration grace = plan.candidate.stop_grace;
+  const Duration grace = *plan.candidate.stop_grace;
   if (command_line_.empty() == commands_file_.empty()) {
     return {Errc::kInvalid, command_line_.empty()
                                 ? "say what to run: a command after --, or --commands FILE"
@@ -168,7 +192,7 @@ Result<RunPlan> RunOptions::plan() const {
   RunPlan plan;
   plan.arbiter = arbiter_;
   plan.candidate = *options;
-  plan.supervision.stop_budget = options->stop_grace;
+  plan.supervision.stop_budget = *options->stop_grace;
   plan.supervision.kill_margin = options->kill_margin;
   if (Status status = add_children(plan); !status) return status.error();
   plan.startup_jitter_min = startup_jitter_min_;

@@ -14,6 +14,27 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string log_json(const LogLine& line) {
+  Json each = {{"event", "log"},
+               {"time", to_ms(system_wall_now())},
+               {"level", to_string(line.level)},
+               {"message", line.message}};
+  for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
+  return dump(each);
+}
+
+std::string log_text(const LogLine& line) {
+  return "muster: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
+}
+
+std::string told_json(std::size_t dropped) {
+  return dump({{"event", "dropped"}, {"lines", dropped}, {"time", to_ms(system_wall_now())}});
+}
+
+std::string told(std::size_t dropped) {
+  return "muster run: " + std::to_string(dropped) + " lines were dropped: nobody read them\n";
+}
+
 std::string epoch(Epoch e) {
   return "epoch " + std::to_string(e.value());
 }
@@ -45,6 +66,7 @@ struct Sentence {
     return "asked through the store to " + e.kind;
   }
   std::string operator()(const telemetry::Trouble& e) const { return e.message; }
+  std::string operator()(const telemetry::LeaderAlive&) const { return ""; }
   std::string operator()(const telemetry::ElectionCheck&) const { return ""; }
   std::string operator()(const telemetry::ElectionStarted&) const { return ""; }
   std::string operator()(const telemetry::StateChanged&) const { return ""; }
@@ -52,28 +74,20 @@ struct Sentence {
 
 }  // namespace
 
-RunReport::RunReport(Terminal& terminal, std::string name, bool json)
-    : terminal_(terminal), name_(std::move(name)), json_(json) {
-  if (!json_) return;
+RunReport::RunReport(EventLoop& loop, Terminal& terminal, std::string name, bool json)
+    : name_(std::move(name)), json_(json), writer_(loop, terminal.err, json ? told_json : told) {
   set_log_sink(
-      [&err = terminal_.err](const LogLine& line) {
-        Json each = {{"event", "log"},
-                     {"time", to_ms(system_wall_now())},
-                     {"level", to_string(line.level)},
-                     {"message", line.message}};
-        for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
-        err << dump(each) << std::flush;
-      },
+      [this](const LogLine& line) { writer_.write(json_ ? log_json(line) : log_text(line)); },
       LogLevel::kWarn);
 }
 
 RunReport::~RunReport() {
-  if (json_) set_log_sink({});
+  set_log_sink({});
 }
 
 void RunReport::event(const telemetry::Event& event) {
   if (!json_) return say(std::visit(Sentence{name_, event.node}, event.what));
-  terminal_.err << telemetry::to_json(event) + "\n" << std::flush;
+  writer_.write(telemetry::to_json(event) + "\n");
 }
 
 void RunReport::child_started(const std::string& child, pid_t pid) {
@@ -95,12 +109,12 @@ void RunReport::exit(int code, const std::string& why) {
 }
 
 void RunReport::say(const std::string& sentence) {
-  if (!sentence.empty()) terminal_.err << "muster run: " + sentence + "\n" << std::flush;
+  if (!sentence.empty()) writer_.write("muster run: " + sentence + "\n");
 }
 
 void RunReport::print(Json json) {
   json["time"] = to_ms(system_wall_now());
-  terminal_.err << dump(json) << std::flush;
+  writer_.write(dump(json));
 }
 
 }  // namespace muster::cli

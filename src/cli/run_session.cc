@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
 #include "platform/system_clock.h"
@@ -27,7 +28,7 @@ std::string own_end(const TreeEnd& tree) {
 
 RunSession::RunSession(RunPlan plan, Terminal& terminal)
     : plan_(std::move(plan)),
-      report_(terminal, plan_.arbiter.name_space, plan_.json),
+      report_(loop_, terminal, plan_.arbiter.name_space, plan_.json),
       // Before the store's threads.
       signals_(loop_, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH},
                [this](int number) { on_signal(number); }),
@@ -38,6 +39,7 @@ RunSession::RunSession(RunPlan plan, Terminal& terminal)
 RunSession::~RunSession() = default;
 
 Result<int> RunSession::run() {
+  warn_of_short_wait();
   const ArbiterOptions& arbiter = plan_.arbiter;
   StoreOptions store_options;
   store_options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};
@@ -93,19 +95,28 @@ void RunSession::on_event(const telemetry::Event& event) {
   if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
     acquired_ = true;
     last_end_.reset();
-    store_trouble_.clear();
     wait_timer_.cancel();
   }
-  // Whoever tries to acquire has been told that nobody leads.
-  if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) store_trouble_.clear();
-  const auto* change = std::get_if<telemetry::StateChanged>(&event.what);
-  if (!change) return;
-  const bool others_turn =
-      change->to == CandidateState::kStandby || change->to == CandidateState::kTakeoverWait;
-  if (others_turn) store_trouble_.clear();
-  if (others_turn && plan_.try_once && !acquired_) {
+  if (plan_.try_once && !acquired_ && shows_another(event)) {
     end(kNotAcquired, "somebody else leads " + plan_.arbiter.name_space);
   }
+}
+
+// A name in the store may be that of a leader that died: nobody is turned away by it.
+bool RunSession::shows_another(const telemetry::Event& event) const {
+  if (std::holds_alternative<telemetry::LeaderAlive>(event.what)) return true;
+  const auto* change = std::get_if<telemetry::LeaderChanged>(&event.what);
+  return change && change->previous && change->current && *change->current != event.node;
+}
+
+// Whoever leads may have died just now: then its lease, the delay and a look are waited for.
+void RunSession::warn_of_short_wait() const {
+  const CandidateOptions& times = plan_.candidate;
+  const Duration takeover =
+      times.lease + times.takeover_delay + times.takeover_delay / 4 + times.renew_interval;
+  if (!plan_.wait || *plan_.wait >= takeover) return;
+  log_warn("--wait is too short to take over from a leader that has died",
+           {{"wait", format_duration(*plan_.wait)}, {"takeover", format_duration(takeover)}});
 }
 
 void RunSession::on_trouble(const telemetry::Trouble& trouble) {
@@ -121,7 +132,7 @@ void RunSession::on_trouble(const telemetry::Trouble& trouble) {
 void RunSession::on_wait_over() {
   if (acquired_) return;
   const std::string waited = " after " + format_duration(*plan_.wait);
-  if (!store_trouble_.empty()) {
+  if (!candidate_->store_answers()) {
     return end(kArbiterUnreachable, "the store does not answer" + waited + ": " + store_trouble_);
   }
   end(kNotAcquired, "not leading " + plan_.arbiter.name_space + waited);
@@ -149,18 +160,18 @@ void RunSession::on_ending(const TreeEnd& tree) {
 
 void RunSession::on_ended(const TreeEnd& tree) {
   last_end_ = tree;
-  if (hook_due_) run_loss_hook(*std::exchange(hook_due_, std::nullopt));
   if (tree.cause == EndCause::kLost || !tree.receipt) {
     const std::string why = tree.receipt ? tree.message : tree.receipt.error().message;
     end(kSupervisionFailed, why);
   }
+  if (over_) after_term(*std::exchange(over_, std::nullopt));
 }
 
 void RunSession::on_term_over(const telemetry::LostLeadership& term) {
   if (work_->running()) {
-    hook_due_ = term;
+    over_ = term;
   } else {
-    run_loss_hook(term);
+    after_term(term);
   }
   const std::string what = "the lease of " + plan_.arbiter.name_space;
   switch (term.reason) {
@@ -181,18 +192,28 @@ void RunSession::on_term_over(const telemetry::LostLeadership& term) {
   }
 }
 
+// A term is over, and so is its work.
+void RunSession::after_term(const telemetry::LostLeadership& term) {
+  run_loss_hook(term);
+  const bool failed =
+      term.reason == EndReason::kStartFailed || term.reason == EndReason::kWorkFailed;
+  // Whatever has been decided before stands; but no second term follows.
+  if (failed && plan_.one_term) end(kSupervisionFailed, term.detail);
+}
+
 void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
   if (plan_.on_loss_exec.empty()) return;
   std::vector<std::string> variables = environment();
-  variables.push_back("MUSTER_EPOCH=" + std::to_string(term.epoch.value()));
-  variables.push_back("MUSTER_NAME=" + plan_.arbiter.name_space);
-  variables.push_back("MUSTER_NODE=" + plan_.candidate.node.value());
-  variables.push_back("MUSTER_REASON=" + std::string(to_string(term.reason)));
-  hook_ = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
-                                 [this](const Status& status) {
+  set_variable(variables, "MUSTER_EPOCH", std::to_string(term.epoch.value()));
+  set_variable(variables, "MUSTER_NAME", plan_.arbiter.name_space);
+  set_variable(variables, "MUSTER_NODE", plan_.candidate.node.value());
+  set_variable(variables, "MUSTER_REASON", to_string(term.reason));
+  const auto self = hooks_.emplace(hooks_.end());
+  *self = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
+                                 [this, self](const Status& status) {
                                    if (!status) report_.hook_failed(status.error().message);
-                                   loop_.post([this] {
-                                     hook_.reset();
+                                   loop_.post([this, self] {
+                                     hooks_.erase(self);
                                      leave_when_done();
                                    });
                                  });
@@ -228,9 +249,9 @@ void RunSession::stop() {
   });
 }
 
-// The hook of the last term is waited for, as long as a hook may take.
+// Hooks are waited for, as long as one may take.
 void RunSession::leave_when_done() {
-  if (stopped_ && !hook_) loop_.stop();
+  if (stopped_ && hooks_.empty()) loop_.stop();
 }
 
 RunSession::Verdict RunSession::last_word() const {

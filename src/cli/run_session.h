@@ -1,5 +1,6 @@
 #pragma once
 
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,8 +42,11 @@ class RunSession {
   void on_ended(const TreeEnd& end);
   void on_signal(int number);
   void on_wait_over();
+  void after_term(const telemetry::LostLeadership& term);
   void run_loss_hook(const telemetry::LostLeadership& term);
 
+  [[nodiscard]] bool shows_another(const telemetry::Event& event) const;
+  void warn_of_short_wait() const;
   void take_part();
   void decide(int code, std::string why);
   /// Decides, and leaves once the caller has returned.
@@ -53,8 +57,8 @@ class RunSession {
   [[nodiscard]] Supervisor::Callbacks observer();
 
   const RunPlan plan_;
-  RunReport report_;
   EventLoop loop_;
+  RunReport report_;
   SignalWatch signals_;
   Random random_;
   Timer start_timer_;
@@ -63,13 +67,13 @@ class RunSession {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;
   std::unique_ptr<Candidate> candidate_;
-  std::unique_ptr<Hook> hook_;
+  std::list<std::unique_ptr<Hook>> hooks_;  ///< One may outlast the next term.
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
-  /// What the store answered last, if that was a failure.
+  /// How the store failed last.
   std::string store_trouble_ = "it has not answered yet";
-  std::optional<telemetry::LostLeadership> hook_due_;  ///< Once its work has ended.
+  std::optional<telemetry::LostLeadership> over_;  ///< A term whose work has not ended yet.
   int stop_signal_ = 0;
   bool stopped_at_work_ = false;  ///< The signal came while the command ran.
   bool acquired_ = false;         ///< Ever.

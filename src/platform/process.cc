@@ -233,6 +233,12 @@ std::vector<std::string> environment() {
   return result;
 }
 
+void set_variable(std::vector<std::string>& environment, const std::string& name,
+                  const std::string& value) {
+  std::erase_if(environment, [&](const std::string& each) { return each.starts_with(name + "="); });
+  environment.push_back(name + "=" + value);
+}
+
 std::string program_directory() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);

@@ -68,6 +68,9 @@ class Process {
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);
 /// This process's environment as NAME=value.
 [[nodiscard]] std::vector<std::string> environment();
+/// Sets NAME=value in such a list, in the place of what it held before.
+void set_variable(std::vector<std::string>& environment, const std::string& name,
+                  const std::string& value);
 /// The directory of the program that runs.
 [[nodiscard]] std::string program_directory();
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <string>
 
 #include "base/check.h"
 #include "platform/unique_fd.h"
@@ -18,12 +19,22 @@
 namespace muster {
 namespace {
 
+// Between the fields "session" and "starttime" of /proc/PID/stat.
+constexpr int kSessionToStart = 15;
+
 /// Skips one space, then reads a number.
-bool next_number(const char*& at, const char* end, pid_t& value) {
+template <typename Number>
+bool next_number(const char*& at, const char* end, Number& value) {
   if (at == end) return false;
   const auto [rest, error] = std::from_chars(at + 1, end, value);
   at = rest;
   return error == std::errc{};
+}
+
+/// Skips `count` fields, each with the space before it.
+bool skip_fields(const char*& at, const char* end, int count) {
+  for (; count > 0 && at != end; --count) at = std::find(at + 1, end, ' ');
+  return at != end;
 }
 
 std::optional<ProcessEntry> read_entry(int proc, const char* name) {
@@ -44,7 +55,8 @@ std::optional<ProcessEntry> read_entry(int proc, const char* name) {
   entry.state = at[2];
   at += 3;
   if (!next_number(at, end, entry.parent) || !next_number(at, end, entry.group) ||
-      !next_number(at, end, entry.session)) {
+      !next_number(at, end, entry.session) || !skip_fields(at, end, kSessionToStart) ||
+      !next_number(at, end, entry.started)) {
     return std::nullopt;
   }
   return entry;
@@ -88,6 +100,12 @@ std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
     }
   }
   return {entries_.begin(), found_end};
+}
+
+std::optional<ProcessEntry> look_at(pid_t pid) {
+  const UniqueFd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  MUSTER_CHECK(proc.valid());
+  return read_entry(proc.get(), std::to_string(pid).c_str());
 }
 
 bool started_with(pid_t pid, std::string_view assignment) {

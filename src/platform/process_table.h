@@ -3,6 +3,8 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -14,7 +16,8 @@ struct ProcessEntry {
   pid_t parent;
   pid_t group;
   pid_t session;
-  char state;  ///< As in /proc/PID/stat; 'Z' has ended and waits to be reaped.
+  char state;             ///< As in /proc/PID/stat; 'Z' has ended and waits to be reaped.
+  std::uint64_t started;  ///< In the kernel's ticks: who is younger has no lower number.
 
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X'; }
 };
@@ -35,6 +38,9 @@ class ProcessTable {
  private:
   std::vector<ProcessEntry> entries_;
 };
+
+/// One process; nothing when there is none with that id.
+[[nodiscard]] std::optional<ProcessEntry> look_at(pid_t pid);
 
 /// True when the environment that `pid` was started with holds this NAME=value. False also when
 /// the process is another user's.

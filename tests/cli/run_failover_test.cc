@@ -72,6 +72,17 @@ TEST_F(RunFailoverTest, KillNineEndsTheCommandAndAnotherNodeTakesOver) {
   EXPECT_FALSE(overlapped());
 }
 
+// Each attempt begins its observation anew, and must get to its end.
+TEST_F(RunFailoverTest, ADeadHolderDoesNotTurnAwayWhoTriesOnce) {
+  Runner first(store_, "n1", {}, witness());
+  ASSERT_FALSE(first.next("child_started").is_null());
+  first.kill();
+  const Outcome tried =
+      run_job(store_, {"--try", "--lease-timeout", "2s"}, {"sh", "-c", "echo $MUSTER_EPOCH"});
+  EXPECT_EQ(tried.code, 0) << tried.err;
+  EXPECT_EQ(tried.out, "2\n");
+}
+
 // C02, P05, P08: a frozen muster's command is ended by its guardian before anybody else begins;
 // thawed, it learns that it was replaced and stands by.
 TEST_F(RunFailoverTest, AFrozenMusterLosesItsCommandInTimeAndStandsByAfterwards) {
@@ -110,6 +121,23 @@ TEST_F(RunFailoverTest, ALostLeaseIsExitCode71WhenAskedTo) {
   EXPECT_FALSE(overlapped());
 }
 
+// The guardian ends the command while muster is frozen; thawed before the lease has ended, muster
+// hears of the command's end first. That term was lost all the same, and was the only one.
+TEST_F(RunFailoverTest, ALeaseThatRanShortIsALossAlsoWhenTheCommandEndsFirst) {
+  const std::string runs = dir_.path() / "runs";
+  Runner only(store_, "n1", {"--lease-timeout", "6s", "--once"},
+              {"sh", "-c",
+               "trap 'echo ended >&2; exit 0' TERM; echo run >> " + runs +
+                   "; while :; do sleep 0.05; done"});
+  ASSERT_FALSE(only.next("child_started").is_null());
+  ASSERT_TRUE(freeze(only));
+  ASSERT_TRUE(only.says("ended"));
+  only.signal(SIGCONT);
+  EXPECT_EQ(only.next("lost_leadership")["reason"], "expired");
+  EXPECT_EQ(only.next("exit")["code"], 71);
+  EXPECT_EQ(content(runs), "run\n");
+}
+
 // C08: a node that cannot start the work lets another have it.
 TEST_F(RunFailoverTest, ANodeThatCannotStartTheWorkMakesRoom) {
   Runner first(store_, "n1", {"--on-failure", "recampaign"}, {"no-such-command-anywhere"});
@@ -131,7 +159,7 @@ TEST_F(RunFailoverTest, AGuardianThatIsKilledGivesNoReceiptAndIsExitCode73) {
   EXPECT_EQ(first.next("exit")["code"], 73);
   EXPECT_EQ(first.finish(), 73);
   // Nothing was released: the next one waits for the lease.
-  EXPECT_EQ(run_job(store_, {"--try"}, {"true"}).code, 70);
+  EXPECT_EQ(run_job(store_, {"--wait", "500ms"}, {"true"}).code, 70);
 }
 
 TEST_F(RunFailoverTest, StepDownMovesTheWorkToAnotherNode) {
@@ -181,6 +209,36 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   const Outcome idle = ask("resume", {"--wait", "100ms"});
   EXPECT_EQ(idle.code, 1);
   EXPECT_THAT(idle.err, HasSubstr("no node has obeyed within 100ms: none is paused"));
+}
+
+TEST_F(RunFailoverTest, AHookThatOutlastsTheNextTermRunsToItsEnd) {
+  const std::string log = dir_.path() / "log";
+  // With a variable of another run around it, which must not be seen beside ours.
+  Runner only(store_, "n1",
+              {"--lease-timeout", "1s", "--on-loss-exec",
+               "tr '\\0' '\\n' < /proc/$$/environ | grep ^MUSTER_EPOCH= > " + log +
+                   "-$MUSTER_EPOCH; sleep 4; echo done $MUSTER_EPOCH >> " + log},
+              witness(), {"MUSTER_EPOCH=99"});
+  ASSERT_FALSE(only.next("child_started").is_null());
+  EXPECT_EQ(ask("step-down").code, 0);
+  EXPECT_EQ(only.next("became_leader")["epoch"], 2);
+  ASSERT_FALSE(only.next("child_started").is_null());
+  EXPECT_EQ(ask("step-down").code, 0);
+  EXPECT_EQ(only.next("lost_leadership")["epoch"], 2);
+  EXPECT_EQ(only.terminate(), 128 + SIGTERM);
+  EXPECT_EQ(content(log), "done 1\ndone 2\n");
+  EXPECT_EQ(content(log + "-1"), "MUSTER_EPOCH=1\n");
+}
+
+TEST_F(RunFailoverTest, StandardErrorThatNobodyReadsHoldsUpNeitherRenewalsNorSignals) {
+  // The command fills the pipe and stays; nobody reads from here on.
+  Runner leader(store_, "n1", {"--election-interval", "20ms"},
+                {"sh", "-c", "echo up >&2; head -c 1000000 /dev/zero >&2"});
+  ASSERT_TRUE(leader.says("up"));
+  const Outcome other = run_job(store_, {"--wait", "6s", "--lease-timeout", "2s"}, {"echo", "ran"});
+  EXPECT_EQ(other.code, 70) << other.err;
+  EXPECT_EQ(other.out, "") << "the lease was not renewed";
+  EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
 }
 
 TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {

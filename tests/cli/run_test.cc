@@ -70,6 +70,8 @@ TEST_F(RunTest, NotAcquiredIsExitCode70) {
   EXPECT_EQ(waited.out, "");
   EXPECT_GE(boot_now() - began, 3s);
   EXPECT_THAT(waited.err, HasSubstr("not leading job after 3s"));
+  EXPECT_THAT(waited.err, HasSubstr("--wait is too short to take over from a leader that has died "
+                                    "wait=3s takeover=8450ms"));
   EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
 }
 
@@ -102,6 +104,12 @@ TEST_F(RunTest, AStoreThatIsStillSilentWhenTheWaitIsOverIsExitCode72) {
   const Outcome waited = run_job(url, {"--wait", "200ms"}, {"echo", "ran"}, {});
   EXPECT_EQ(waited.code, 72) << waited.err;
   EXPECT_THAT(waited.err, HasSubstr("the store does not answer after 200ms"));
+}
+
+TEST_F(RunTest, AStoreThatAnswersIsNotBlamedForANodeThatMayNotLead) {
+  const Outcome waited = job({"--eligible", "off", "--wait", "700ms"}, {"echo", "ran"});
+  EXPECT_EQ(waited.code, 70) << waited.err;
+  EXPECT_EQ(waited.out, "");
 }
 
 TEST_F(RunTest, ACommandThatCannotRunIsExitCode73) {
@@ -175,6 +183,23 @@ TEST_F(RunTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
   Runner runner(store_, "n1", {}, shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
   ASSERT_TRUE(runner.says("up"));
   EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
+}
+
+TEST_F(RunTest, NoGraceIsHonouredAndWhatCannotBeNoneIsRefused) {
+  Runner runner(store_, "n1",
+                {"--lease-timeout", "60s", "--grace", "0s", "--heartbeat-jitter", "0s"},
+                shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
+  ASSERT_TRUE(runner.says("up"));
+  const MonoTime began = boot_now();
+  EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
+  EXPECT_LT(boot_now() - began, 4s) << "the grace that follows from the lease is 5s";
+  for (const char* option :
+       {"--kill-margin", "--request-timeout", "--heartbeat-interval", "--worker-timeout"}) {
+    const Outcome refused = job({option, "0s"}, {"echo", "ran"});
+    EXPECT_EQ(refused.code, 64) << option;
+    EXPECT_THAT(refused.err, HasSubstr("must be above zero")) << option;
+    EXPECT_THAT(refused.err, HasSubstr(option));
+  }
 }
 
 TEST_F(RunTest, ASecondSignalDoesNotWaitForTheGrace) {

@@ -156,11 +156,14 @@ CandidateActions CandidateMachine::start(MonoTime now) {
   return finish();
 }
 
+void CandidateMachine::expire_if_short(MonoTime now) {
+  if (!working() || now < lease_short_at()) return;
+  end_term(EndReason::kExpired, "no renewal came through", {},
+           term_->deadline - config_.kill_margin, now);
+}
+
 CandidateActions CandidateMachine::tick(MonoTime now) {
-  if (working() && now >= lease_short_at()) {
-    end_term(EndReason::kExpired, "no renewal came through", {},
-             term_->deadline - config_.kill_margin, now);
-  }
+  expire_if_short(now);
   if (ending_ && ending_->overdue_at && now >= *ending_->overdue_at) {
     report_stuck();
     release(false, now);
@@ -202,6 +205,8 @@ CandidateActions CandidateMachine::became_leader(Epoch epoch, MonoTime deadline,
 }
 
 CandidateActions CandidateMachine::renewed(MonoTime deadline, MonoTime now) {
+  // The work has begun to stop by itself when that was due; a renewal does not undo it.
+  expire_if_short(now);
   if (term_ && !term_->lost) term_->deadline = std::max(term_->deadline, deadline);
   return tick(now);
 }
@@ -319,6 +324,8 @@ CandidateActions CandidateMachine::work_ready(MonoTime now) {
 }
 
 CandidateActions CandidateMachine::work_failed(std::string why, MonoTime now) {
+  // Work that ends because its lease does has not failed, and may say so before our own tick.
+  expire_if_short(now);
   if (working()) {
     const bool starting = state_ == CandidateState::kStarting;
     end_term(starting ? EndReason::kStartFailed : EndReason::kWorkFailed, std::move(why), {},

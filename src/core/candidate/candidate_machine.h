@@ -174,6 +174,7 @@ class CandidateMachine {
   }
   [[nodiscard]] MonoTime lease_short_at() const;
   [[nodiscard]] MonoTime graceful_by(MonoTime now) const;
+  void expire_if_short(MonoTime now);
 
   void end_term(EndReason reason, std::string detail, std::optional<WorkerId> preferred,
                 MonoTime by, MonoTime now);

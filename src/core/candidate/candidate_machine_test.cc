@@ -220,6 +220,19 @@ TEST_F(CandidateMachineTest, WithoutRenewalsTheWorkIsStoppedInTime) {
   EXPECT_EQ(said(machine.resigned(deadline - 600ms)), "over 1 expired, -> backoff");
 }
 
+// Work watches the same deadline, and may stop before a tick here, or beside a late renewal.
+TEST_F(CandidateMachineTest, WorkThatEndsWithItsLeaseHasNotFailed) {
+  for (const bool late_renewal : {false, true}) {
+    CandidateMachine machine = leading();
+    const MonoTime due = machine.wake_at();
+    std::string all = late_renewal ? said(machine.renewed(due + kHeld, due)) : "";
+    all += said(machine.work_failed("the lease was not renewed in time", due));
+    EXPECT_EQ(all, "-> stopping, stop by +4440");
+    machine.work_stopped(true, due);
+    EXPECT_EQ(said(machine.resigned(due)), "over 1 expired, -> backoff");
+  }
+}
+
 TEST_F(CandidateMachineTest, ALossLeavesNoGrace) {
   CandidateMachine machine = leading();
   EXPECT_EQ(said(machine.lost(LossReason::kReplaced, kStart + 1s)),

@@ -49,9 +49,15 @@ std::vector<MonitorEvent> LeaderMonitor::observed(const std::optional<LeaderStat
     const LeaderRef seen{*state->leader, state->incarnation, state->epoch};
     until_ = until;
     view_ = LeaderView::kLed;
-    if (leader_ == seen) return events;
+    // Not by the nonce alone: a worker that knows none renews all the same.
+    const bool rewritten = std::exchange(written_, *state) != *state;
+    if (leader_ == seen) {
+      if (rewritten && !std::exchange(alive_, true)) events.emplace_back(LeaderAlive{seen});
+      return events;
+    }
     go_down(DownCause::kReplaced, events);
     leader_ = seen;
+    alive_ = false;
     events.emplace_back(LeaderUp{seen});
     return events;
   }

@@ -40,11 +40,15 @@ enum class LeaderView {
 struct LeaderUp {
   LeaderRef leader;
 };
+/// It has written its state anew while it was watched: it is no dead leader's name. Once for each.
+struct LeaderAlive {
+  LeaderRef leader;
+};
 struct LeaderWentDown {
   LeaderRef former;
   DownCause cause;
 };
-using MonitorEvent = std::variant<LeaderUp, LeaderWentDown>;
+using MonitorEvent = std::variant<LeaderUp, LeaderAlive, LeaderWentDown>;
 
 /// Watches the leadership of others: told what was read and when, it says who appeared, who is
 /// gone and why. It follows a leadership, not a name, so that it never watches one that is over.
@@ -72,6 +76,8 @@ class LeaderMonitor {
 
   Incarnation self_;
   std::optional<LeaderRef> leader_;  ///< The one that is watched.
+  LeaderState written_;              ///< What it was last seen to have written.
+  bool alive_ = false;               ///< It was seen to write something else after that.
   MonoTime until_ = MonoTime::min();
   LeaderView view_ = LeaderView::kUnknown;
   bool answered_ = false;  ///< The last look at the store succeeded.

@@ -34,6 +34,9 @@ class LeaderMonitorTest : public ::testing::Test {
       if (!line.empty()) line += ", ";
       if (const auto* up = std::get_if<LeaderUp>(&event)) {
         line += "up " + up->leader.worker.value() + "/" + std::to_string(up->leader.epoch.value());
+      } else if (const auto* alive = std::get_if<LeaderAlive>(&event)) {
+        line += "alive " + alive->leader.worker.value() + "/" +
+                std::to_string(alive->leader.epoch.value());
       } else {
         const auto& down = std::get<LeaderWentDown>(event);
         line += "down " + down.former.worker.value() + "/" +
@@ -75,6 +78,22 @@ TEST_F(LeaderMonitorTest, ARenewalPutsTheEndOfTheLeaseOff) {
   EXPECT_EQ(told(monitor.tick(kStart + 7s)), "");
   EXPECT_EQ(told(monitor.tick(kStart + 8s)), "down a/3 expired");
   EXPECT_EQ(monitor.view(), LeaderView::kLapsed);
+}
+
+TEST_F(LeaderMonitorTest, ALeaderIsAliveOnceItWritesAnew) {
+  LeaderState state = led_by("a", 3);
+  state.nonce = Nonce("1");
+  EXPECT_EQ(sees(state, kStart), "up a/3") << "it may have died an hour ago";
+  EXPECT_EQ(sees(state, kStart + 1s), "");
+  state.nonce = Nonce("2");
+  EXPECT_EQ(sees(state, kStart + 2s), "alive a/3");
+  state.nonce = Nonce("3");
+  EXPECT_EQ(sees(state, kStart + 3s), "") << "once is enough";
+  state.epoch = Epoch(4);
+  state.nonce = Nonce("4");
+  EXPECT_EQ(sees(state, kStart + 4s), "down a/3 replaced, up a/4");
+  state.written_at += 1ms;
+  EXPECT_EQ(sees(state, kStart + 5s), "alive a/4") << "a worker that knows no nonces";
 }
 
 // C11: what is watched is a leadership, not a name: each new one is a new target.

@@ -96,6 +96,8 @@ SupervisionActions Supervision::child_ready(std::size_t child, MonoTime now) {
 SupervisionActions Supervision::child_exited(std::size_t child, bool success, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
+  // Whoever ends when the stop was due was ended by its guardian, and has not failed.
+  stop_if_due(now);
   const bool stopped = phase_ != Phase::kUp || c.halting;
   if (c.state == State::kReady && now - c.since >= options_.stable_after) c.backoff = Duration{0};
   enter(c, State::kAbsent, now);
@@ -107,7 +109,11 @@ SupervisionActions Supervision::child_exited(std::size_t child, bool success, Mo
     const RestartPolicy policy = c.rules.restart;
     c.wanted =
         policy == RestartPolicy::kPermanent || (policy == RestartPolicy::kTransient && !success);
-    if (c.wanted) restart(child, now);
+    if (c.wanted) {
+      restart(child, now);
+    } else if (!success && failed_ == SupervisionAction::kNoChild) {
+      failed_ = child;
+    }
   }
   return advance(now);
 }
@@ -117,6 +123,18 @@ SupervisionActions Supervision::child_lost(std::size_t child, MonoTime now) {
   MUSTER_CHECK(alive(c));
   enter(c, State::kAbsent, now);
   if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child, now);
+  return advance(now);
+}
+
+SupervisionActions Supervision::child_stuck(std::size_t child, MonoTime now) {
+  Child& c = children_.at(child);
+  MUSTER_CHECK(alive(c));
+  if (!std::exchange(c.unkillable, true)) {
+    // Whoever ended it, there is nothing more to send to it.
+    enter(c, State::kKilled, now);
+    actions_.push_back({Kind::kUnkillable, child});
+    if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child, now);
+  }
   return advance(now);
 }
 
@@ -147,8 +165,8 @@ std::optional<MonoTime> Supervision::next_of(const Child& c) const {
   const bool up = phase_ == Phase::kUp;
   if (up && c.state == State::kStarting) return c.since + options_.start_timeout;
   if (up && c.state == State::kStarted) {
-    const std::optional<Duration> wait = c.rules.setup ? std::nullopt : c.rules.ready_after;
-    return c.since + wait.value_or(options_.start_timeout);
+    if (!c.rules.setup) return c.since + c.rules.ready_after.value_or(options_.start_timeout);
+    if (c.rules.timeout) return c.since + *c.rules.timeout;
   }
   if (c.state == State::kTerminating) return c.kill_at;
   if (c.state == State::kKilled && !c.unkillable) return c.since + options_.kill_margin;
@@ -197,9 +215,15 @@ void Supervision::restart(std::size_t failed, MonoTime now) {
     if (i == failed) continue;
     Child& sibling = children_[i];
     sibling.halting = alive(sibling);
-    // One that had finished runs again with its group, as a temporary one does not.
-    const bool again = sibling.rules.restart != RestartPolicy::kTemporary && !sibling.rules.setup;
-    sibling.wanted = again;
+    // A setup runs until it has ended once.
+    if (sibling.rules.setup) continue;
+    // One that had finished runs again with its group. A temporary one does not, nor one that is
+    // stopped here; but one that has not had its turn yet still gets it.
+    if (sibling.rules.restart != RestartPolicy::kTemporary) {
+      sibling.wanted = true;
+    } else if (alive(sibling)) {
+      sibling.wanted = false;
+    }
   }
 }
 
@@ -211,10 +235,13 @@ void Supervision::begin_stop(EndCause cause, std::size_t child, MonoTime now) {
   }
 }
 
+void Supervision::stop_if_due(MonoTime now) {
+  if (phase_ != Phase::kUp || now < stop_at()) return;
+  begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild, now);
+}
+
 SupervisionActions Supervision::advance(MonoTime now) {
-  if (phase_ == Phase::kUp && now >= stop_at()) {
-    begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild, now);
-  }
+  stop_if_due(now);
   if (phase_ == Phase::kUp) settle(now);
   halt(now);
   if (phase_ == Phase::kUp) start_next(now);
@@ -233,10 +260,11 @@ void Supervision::settle(MonoTime now) {
   for (std::size_t i = 0; i < children_.size() && phase_ == Phase::kUp; ++i) {
     Child& c = children_[i];
     if (c.state != State::kStarting && c.state != State::kStarted) continue;
-    const bool started = c.state == State::kStarted;
-    if (started && c.rules.ready_after && !c.rules.setup) {
-      if (now - c.since >= *c.rules.ready_after) enter(c, State::kReady, now);
-    } else if (now - c.since >= options_.start_timeout) {
+    const auto due = next_of(c);
+    if (!due || now < *due) continue;
+    if (c.state == State::kStarted && c.rules.ready_after && !c.rules.setup) {
+      enter(c, State::kReady, now);
+    } else {
       begin_stop(EndCause::kStartFailed, i, now);
     }
   }
@@ -302,7 +330,7 @@ void Supervision::start_next(MonoTime now) {
     return;
   }
   if (!any) {
-    begin_stop(EndCause::kFinished, SupervisionAction::kNoChild, now);
+    begin_stop(EndCause::kFinished, failed_, now);
   } else if (!ready_) {
     ready_ = true;
     actions_.push_back({Kind::kReady});

@@ -35,6 +35,8 @@ struct ChildRules {
   /// Runs to its end, once per term, before the children after it start; if it fails, so does the
   /// tree. Its restart policy and readiness mean nothing.
   bool setup = false;
+  /// A setup that takes longer has failed; empty: it may take as long as it needs.
+  std::optional<Duration> timeout{};
 };
 
 struct SupervisionOptions {
@@ -43,8 +45,9 @@ struct SupervisionOptions {
   Duration restart_window = 5s;
   Duration backoff_min = 100ms;  ///< Before a child's first restart; doubled for each further one.
   Duration backoff_max = 5s;
-  Duration stable_after = 10s;    ///< A child that was ready so long starts again at backoff_min.
-  Duration start_timeout = 10s;   ///< A child that is not ready by then has failed to start.
+  Duration stable_after = 10s;  ///< A child that was ready so long starts again at backoff_min.
+  /// A child that is not ready by then has failed to start. For a setup, until it runs.
+  Duration start_timeout = 10s;
   Duration stop_budget = 1200ms;  ///< What an orderly stop is given before the deadline's KILL.
   Duration kill_margin = 600ms;   ///< Every child is sent KILL this long before the deadline.
 };
@@ -53,7 +56,7 @@ struct SupervisionOptions {
 enum class EndCause {
   kRequested,          ///< stop() was called.
   kDeadline,           ///< The lease was not renewed in time.
-  kFinished,           ///< No child is left that is to run.
+  kFinished,           ///< No child is left that is to run; names the first that failed, if any.
   kRestartsExhausted,  ///< Restarting does not help.
   kStartFailed,        ///< A child cannot be started, or was not ready in time.
   kLost,               ///< Nobody can say any more whether a child is gone.
@@ -112,6 +115,9 @@ class Supervision {
   /// Everything was done to end the child, but its end cannot be proven. Fails the tree.
   [[nodiscard]] SupervisionActions child_lost(std::size_t child, MonoTime now);
 
+  /// Everything was done to end the child, and it is still there. Fails the tree.
+  [[nodiscard]] SupervisionActions child_stuck(std::size_t child, MonoTime now);
+
   /// When tick() has something to do; nothing when only an event can change anything.
   [[nodiscard]] std::optional<MonoTime> next_tick() const;
   [[nodiscard]] bool ended() const { return phase_ == Phase::kEnded; }
@@ -139,6 +145,7 @@ class Supervision {
   void enter(Child& child, State state, MonoTime now);
   void restart(std::size_t failed, MonoTime now);
   void begin_stop(EndCause cause, std::size_t child, MonoTime now);
+  void stop_if_due(MonoTime now);
   SupervisionActions advance(MonoTime now);
   void settle(MonoTime now);
   void halt(MonoTime now);
@@ -151,6 +158,7 @@ class Supervision {
   std::vector<Child> children_;
   Phase phase_ = Phase::kNew;
   bool ready_ = false;
+  std::size_t failed_ = SupervisionAction::kNoChild;  ///< The first that failed for good.
   MonoTime deadline_ = MonoTime::max();
   MonoTime stop_by_ = MonoTime::max();
   std::deque<MonoTime> restarts_;  ///< Within the window; at most restarts_max + 1.

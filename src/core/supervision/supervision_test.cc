@@ -51,10 +51,23 @@ TEST(SupervisionTest, ASetupChildThatFailsOrTakesTooLongFailsTheTree) {
   fails.start();
   fails.exits(0);
   EXPECT_EQ(fails.story(), "start 0, ending start-failed, ended");
-  Scene dawdles({.start_timeout = 3s}, {{.setup = true}, {}});
+  Scene dawdles({}, {{.setup = true, .timeout = 3s}, {}});
   dawdles.start();
   dawdles.pass(3s);
   EXPECT_EQ(dawdles.story(), "start 0, ending start-failed, term 0");
+}
+
+TEST(SupervisionTest, ASetupChildMayTakeAsLongAsItNeedsUnlessItHasALimit) {
+  Scene scene({.start_timeout = 3s}, {{.setup = true}, {}});
+  scene.start();
+  scene.pass(1h);
+  scene.exits(0, true);
+  EXPECT_EQ(scene.story(), "start 0, start 1, ready");
+  Scene silent({.start_timeout = 3s}, {{.setup = true}, {}});
+  silent.start_by_themselves = false;
+  silent.start();
+  silent.pass(3s);
+  EXPECT_EQ(silent.story(), "start 0, ending start-failed, term 0") << "it does not even run";
 }
 
 TEST(SupervisionTest, ChildrenStopInReverseOrderEachAfterTheOneBeforeIsGone) {
@@ -151,6 +164,38 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& param) { return std::string(param.param.name); });
 
 // C16: exhausted restarts end the tree and say so.
+TEST(SupervisionTest, ASetupChildThatASiblingInterruptsRunsAgainBeforeThoseAfterIt) {
+  for (const auto strategy : {RestartStrategy::kOneForAll, RestartStrategy::kRestForOne}) {
+    Scene scene({.strategy = strategy}, {{}, {.setup = true}, {}});
+    scene.start();
+    EXPECT_EQ(scene.story(), "start 0, start 1");
+    scene.exits(0);
+    EXPECT_EQ(scene.story(), "term 1");
+    scene.exits(1);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "start 0, start 1");
+    scene.exits(1, true);
+    EXPECT_EQ(scene.story(), "start 2, ready");
+  }
+}
+
+TEST(SupervisionTest, ATemporaryChildThatHasNotHadItsTurnStillGetsItAfterASiblingsRestart) {
+  for (const auto strategy : {RestartStrategy::kOneForAll, RestartStrategy::kRestForOne}) {
+    ChildRules settles;
+    settles.ready_after = 300ms;
+    Scene scene({.strategy = strategy}, {settles, kTemporary});
+    scene.start();
+    scene.exits(0);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "start 0, start 0, start 1, ready");
+    // It has had its turn now.
+    scene.exits(0);
+    scene.exits(1);
+    scene.pass(1s);
+    EXPECT_EQ(scene.story(), "term 1, start 0");
+  }
+}
+
 TEST(SupervisionTest, MoreThanThreeRestartsInFiveSecondsFailTheTree) {
   Scene scene({.backoff_min = 0s}, {{}, {}});
   scene.start();
@@ -236,6 +281,20 @@ TEST(SupervisionTest, TheDeadlineStopsTheTreeAndOverridesEveryTimeout) {
   EXPECT_EQ(scene.now, Scene::kBegin + 6s - 600ms);
 }
 
+// This process was frozen, and the guardian has ended the child: that is no failure of the child.
+TEST(SupervisionTest, AChildThatEndsWhenTheStopIsDueHasNotFailed) {
+  Scene setup({.stop_budget = 1200ms, .kill_margin = 600ms}, {{.setup = true}, {}});
+  setup.start(Scene::kBegin + 6s);
+  setup.now = Scene::kBegin + 5s;
+  setup.exits(0);
+  EXPECT_EQ(setup.story(), "start 0, ending deadline, ended");
+  Scene fragile({.restarts_max = 0, .stop_budget = 1200ms, .kill_margin = 600ms}, {{}});
+  fragile.start(Scene::kBegin + 6s);
+  fragile.now = Scene::kBegin + 5s;
+  fragile.exits(0);
+  EXPECT_EQ(fragile.story(), "start 0, ready, ending deadline, ended");
+}
+
 TEST(SupervisionTest, AtTheKillMarginEveryChildIsKilledInNoOrder) {
   Scene scene({.stop_budget = 1200ms, .kill_margin = 600ms}, {{}, {}, {}});
   scene.start(Scene::kBegin + 6s);
@@ -283,6 +342,21 @@ TEST(SupervisionTest, AnUnkillableChildIsReportedAndTheTreeDoesNotEndBeforeIt) {
   scene.pass(1h);
   EXPECT_EQ(scene.story(), "");
   scene.exits(1);
+  EXPECT_EQ(scene.story(), "ended");
+}
+
+// G3: no leader without work, also when nobody has asked for the end of what will not end.
+TEST(SupervisionTest, AChildThatIsStuckFailsTheTreeAndTheOthersDoNotWaitForIt) {
+  Scene scene({}, {{}, {}});
+  scene.start();
+  scene.story();
+  scene.note(scene.tree.child_stuck(1, scene.now));
+  EXPECT_EQ(scene.story(), "unkillable 1, ending lost, term 0");
+  scene.note(scene.tree.child_stuck(1, scene.now));
+  scene.exits(0);
+  scene.pass(1min);
+  EXPECT_EQ(scene.story(), "") << "it is still there";
+  scene.note(scene.tree.child_lost(1, scene.now));
   EXPECT_EQ(scene.story(), "ended");
 }
 

@@ -77,6 +77,7 @@ class LeaderTermTest : public ::testing::Test {
                    {.applied = [](const std::vector<membership::Event>&) {},
                     .reloaded = [] {},
                     .deposed = [](Epoch, const std::string&) {},
+                    .sealed = [](const rlog::Seal&) {},
                     .stopped = [](const Error&) {}}};
   LeaderTerm term_{loop_, replica_, options(), [](Epoch) {}};
   std::shared_ptr<LeaseGuard> guard_;

@@ -34,7 +34,7 @@ class Replica final : public rlog::StateMachine {
     /// That term of this server is over, by the log's judgement.
     std::function<void(Epoch ended, const std::string& why)> deposed;
     /// The log goes on elsewhere: this replica applies nothing more.
-    std::function<void(const rlog::Seal&)> sealed;
+    std::function<void(const rlog::Seal&)> sealed{};
     /// This replica does nothing more; an operator must look.
     std::function<void(const Error&)> stopped;
   };

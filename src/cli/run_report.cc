@@ -14,27 +14,6 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string log_json(const LogLine& line) {
-  Json each = {{"event", "log"},
-               {"time", to_ms(system_wall_now())},
-               {"level", to_string(line.level)},
-               {"message", line.message}};
-  for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
-  return dump(each);
-}
-
-std::string log_text(const LogLine& line) {
-  return "muster: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
-}
-
-std::string told_json(std::size_t dropped) {
-  return dump({{"event", "dropped"}, {"lines", dropped}, {"time", to_ms(system_wall_now())}});
-}
-
-std::string told(std::size_t dropped) {
-  return "muster run: " + std::to_string(dropped) + " lines were dropped: nobody read them\n";
-}
-
 std::string epoch(Epoch e) {
   return "epoch " + std::to_string(e.value());
 }
@@ -74,20 +53,28 @@ struct Sentence {
 
 }  // namespace
 
-RunReport::RunReport(EventLoop& loop, Terminal& terminal, std::string name, bool json)
-    : name_(std::move(name)), json_(json), writer_(loop, terminal.err, json ? told_json : told) {
+RunReport::RunReport(Terminal& terminal, std::string name, bool json)
+    : terminal_(terminal), name_(std::move(name)), json_(json) {
+  if (!json_) return;
   set_log_sink(
-      [this](const LogLine& line) { writer_.write(json_ ? log_json(line) : log_text(line)); },
+      [&err = terminal_.err](const LogLine& line) {
+        Json each = {{"event", "log"},
+                     {"time", to_ms(system_wall_now())},
+                     {"level", to_string(line.level)},
+                     {"message", line.message}};
+        for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
+        err << dump(each) << std::flush;
+      },
       LogLevel::kWarn);
 }
 
 RunReport::~RunReport() {
-  set_log_sink({});
+  if (json_) set_log_sink({});
 }
 
 void RunReport::event(const telemetry::Event& event) {
   if (!json_) return say(std::visit(Sentence{name_, event.node}, event.what));
-  writer_.write(telemetry::to_json(event) + "\n");
+  terminal_.err << telemetry::to_json(event) + "\n" << std::flush;
 }
 
 void RunReport::child_started(const std::string& child, pid_t pid) {
@@ -109,12 +96,12 @@ void RunReport::exit(int code, const std::string& why) {
 }
 
 void RunReport::say(const std::string& sentence) {
-  if (!sentence.empty()) writer_.write("muster run: " + sentence + "\n");
+  if (!sentence.empty()) terminal_.err << "muster run: " + sentence + "\n" << std::flush;
 }
 
 void RunReport::print(Json json) {
   json["time"] = to_ms(system_wall_now());
-  writer_.write(dump(json));
+  terminal_.err << dump(json) << std::flush;
 }
 
 }  // namespace muster::cli

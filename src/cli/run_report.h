@@ -5,19 +5,17 @@
 #include <nlohmann/json.hpp>
 
 #include "candidate/telemetry.h"
-#include "cli/run_writer.h"
 #include "cli/terminal.h"
 
 namespace muster::cli {
 
 /// Tells people or programs what `muster run` does. Everything goes to standard error: standard
 /// output belongs to the command. People get a sentence where something changed for them; --json
-/// gets every event, one object a line. Nothing here waits for whoever reads them. One thread; the
-/// log lines it prints come from any.
+/// gets every event, one object a line. One thread; the log lines it prints come from any.
 class RunReport {
  public:
-  /// The log of this process is printed the same way: with `json` as JSON lines, too.
-  RunReport(EventLoop& loop, Terminal& terminal, std::string name, bool json);
+  /// With `json`, the log of this process is printed as JSON lines, too.
+  RunReport(Terminal& terminal, std::string name, bool json);
   ~RunReport();
   RunReport(const RunReport&) = delete;
   RunReport& operator=(const RunReport&) = delete;
@@ -33,9 +31,9 @@ class RunReport {
   void say(const std::string& sentence);
   void print(nlohmann::ordered_json json);
 
+  Terminal& terminal_;
   const std::string name_;
   const bool json_;
-  RunWriter writer_;
 };
 
 }  // namespace muster::cli

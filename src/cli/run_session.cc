@@ -28,7 +28,7 @@ std::string own_end(const TreeEnd& tree) {
 
 RunSession::RunSession(RunPlan plan, Terminal& terminal)
     : plan_(std::move(plan)),
-      report_(loop_, terminal, plan_.arbiter.name_space, plan_.json),
+      report_(terminal, plan_.arbiter.name_space, plan_.json),
       // Before the store's threads.
       signals_(loop_, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH},
                [this](int number) { on_signal(number); }),

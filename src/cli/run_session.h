@@ -57,8 +57,8 @@ class RunSession {
   [[nodiscard]] Supervisor::Callbacks observer();
 
   const RunPlan plan_;
-  EventLoop loop_;
   RunReport report_;
+  EventLoop loop_;
   SignalWatch signals_;
   Random random_;
   Timer start_timer_;

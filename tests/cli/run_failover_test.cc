@@ -230,17 +230,6 @@ TEST_F(RunFailoverTest, AHookThatOutlastsTheNextTermRunsToItsEnd) {
   EXPECT_EQ(content(log + "-1"), "MUSTER_EPOCH=1\n");
 }
 
-TEST_F(RunFailoverTest, StandardErrorThatNobodyReadsHoldsUpNeitherRenewalsNorSignals) {
-  // The command fills the pipe and stays; nobody reads from here on.
-  Runner leader(store_, "n1", {"--election-interval", "20ms"},
-                {"sh", "-c", "echo up >&2; head -c 1000000 /dev/zero >&2"});
-  ASSERT_TRUE(leader.says("up"));
-  const Outcome other = run_job(store_, {"--wait", "6s", "--lease-timeout", "2s"}, {"echo", "ran"});
-  EXPECT_EQ(other.code, 70) << other.err;
-  EXPECT_EQ(other.out, "") << "the lease was not renewed";
-  EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
-}
-
 TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {
   Runner only(store_, "n1", {"--once"}, witness());
   ASSERT_FALSE(only.next("child_started").is_null());

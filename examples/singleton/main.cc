@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   muster::SupervisorOptions tree;
   tree.name = "singleton";
   tree.node = options.node.value();
-  tree.supervision.stop_budget = options.stop_grace;
+  tree.supervision.stop_budget = *options.stop_grace;
   tree.supervision.kill_margin = options.kill_margin;
   muster::SupervisedWork work(loop, tree, {{"count", muster::SupervisedTask(count)}});
   muster::Random random = muster::system_random();

@@ -33,7 +33,7 @@ LeaderTerm::Options term_options(const ServerConfig& config, Random& random) {
   LeaderTerm::Options options;
   options.id = config.id;
   options.membership = config.membership;
-  options.supervision.stop_budget = candidate.stop_grace;
+  options.supervision.stop_budget = *candidate.stop_grace;
   options.supervision.kill_margin = candidate.kill_margin;
   options.incarnation = Incarnation(random.uuid());
   return options;

@@ -11,8 +11,9 @@
 namespace muster {
 namespace {
 
-template <typename Script, typename... Arguments>
-grpc::Status play(const Script& script, Arguments&&... arguments) {
+template <typename Signature, typename... Arguments>
+grpc::Status play(const Script<Signature>& current, Arguments&&... arguments) {
+  const std::function<Signature> script = current.get();
   if (!script) return {grpc::StatusCode::UNIMPLEMENTED, "the test has no script for this"};
   return script(std::forward<Arguments>(arguments)...);
 }

@@ -4,36 +4,59 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "muster/v1/admin.grpc.pb.h"
 #include "muster/v1/coordinator.grpc.pb.h"
 
 namespace muster {
 
+/// What a server does for one kind of call. A test may replace it at any time; calls that have
+/// begun go on with the one they began with.
+template <typename Signature>
+class Script {
+ public:
+  template <typename F>
+  Script& operator=(F script) {
+    const std::lock_guard lock(mutex_);
+    script_ = std::move(script);
+    return *this;
+  }
+  [[nodiscard]] std::function<Signature> get() const {
+    const std::lock_guard lock(mutex_);
+    return script_;
+  }
+
+ private:
+  // Not ours of base/mutex.h: its macros have the names of some in gRPC's headers.
+  mutable std::mutex mutex_;
+  std::function<Signature> script_;
+};
+
 /// A gRPC server on loopback that answers what a test tells it to, for faults that a real musterd
 /// cannot be made to show. What a test does not script is UNIMPLEMENTED. Scripts run on gRPC's
-/// threads, several at once; set them before the first call, and declare what they use before the
-/// server.
+/// threads, several at once: declare what they use before the server.
 class ScriptedCoordinator : private v1::CoordinatorService::Service,
                             private v1::AdminService::Service {
  public:
   using Context = grpc::ServerContext;
   template <typename Request, typename Response>
-  using Script = std::function<grpc::Status(Context&, const Request&, Response&)>;
+  using Unary = Script<grpc::Status(Context&, const Request&, Response&)>;
 
-  Script<v1::GetTopologyRequest, v1::GetTopologyResponse> get_topology;
-  Script<v1::RegisterNodeRequest, v1::RegisterNodeResponse> register_node;
-  Script<v1::DeregisterNodeRequest, v1::DeregisterNodeResponse> deregister_node;
-  Script<v1::HealthCheckRequest, v1::HealthCheckResponse> health_check;
-  Script<v1::TransferLeadershipRequest, v1::TransferLeadershipResponse> transfer;
-  std::function<grpc::Status(Context&, const v1::WatchTopologyRequest&,
-                             grpc::ServerWriter<v1::TopologyUpdate>&)>
+  Unary<v1::GetTopologyRequest, v1::GetTopologyResponse> get_topology;
+  Unary<v1::RegisterNodeRequest, v1::RegisterNodeResponse> register_node;
+  Unary<v1::DeregisterNodeRequest, v1::DeregisterNodeResponse> deregister_node;
+  Unary<v1::HealthCheckRequest, v1::HealthCheckResponse> health_check;
+  Unary<v1::TransferLeadershipRequest, v1::TransferLeadershipResponse> transfer;
+  Script<grpc::Status(Context&, const v1::WatchTopologyRequest&,
+                      grpc::ServerWriter<v1::TopologyUpdate>&)>
       watch;
-  std::function<grpc::Status(
-      Context&, grpc::ServerReaderWriter<v1::HeartbeatBatchResponse, v1::HeartbeatBatch>&)>
+  Script<grpc::Status(Context&,
+                      grpc::ServerReaderWriter<v1::HeartbeatBatchResponse, v1::HeartbeatBatch>&)>
       heartbeats;
-  std::function<grpc::Status(Context&, grpc::ServerWriter<v1::BackupChunk>&)> backup;
+  Script<grpc::Status(Context&, grpc::ServerWriter<v1::BackupChunk>&)> backup;
 
   /// Listens on a port that it picks, or again on the one it had.
   ScriptedCoordinator() = default;

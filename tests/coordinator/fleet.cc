@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::chrono::seconds kGenerous{30};
+constexpr std::chrono::seconds kGenerous{90};
 
 Claim claim_of(const Json& line, const std::string& who) {
   const auto time = [&](const char* name) {

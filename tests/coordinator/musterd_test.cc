@@ -28,11 +28,11 @@ class MusterdArbiterTest : public ::testing::Test {
   testing::MusterdCluster musterd_{three(engine_)};
 };
 
-// P17: the servers fail over within their lease of two seconds, so a lease of six outlasts it.
+// P17: the servers fail over within their lease of two seconds, so a lease of twelve outlasts it.
 TEST_F(MusterdArbiterTest, TheLeaderOutlastsTheKillingOfEachServer) {
   Fleet fleet(musterd_.url("app"), {{"heartbeatInterval", 500},
-                                    {"leaseTimeout", 6000},
-                                    {"workerTimeout", 8000},
+                                    {"leaseTimeout", 12000},
+                                    {"workerTimeout", 16000},
                                     {"startupJitterMax", 0}});
   for (const char* id : {"a", "b", "c"}) fleet.start(id);
   ASSERT_TRUE(fleet.settles());

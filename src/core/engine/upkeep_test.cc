@@ -19,7 +19,7 @@ UpkeepSight sight() {
                  .revision = 50'000,
                  .file_bytes = 10 * kMiB,
                  .used_bytes = 9 * kMiB};
-  for (const std::uint64_t id : {1, 2, 3}) {
+  for (const std::uint64_t id : {1U, 2U, 3U}) {
     here.members.push_back({id, "s", "http://h:9001", {"h:9000"}, false});
   }
   here.quota_bytes = 1000 * kMiB;

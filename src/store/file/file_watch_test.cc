@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <future>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "base/mutex.h"

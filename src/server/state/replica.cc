@@ -31,6 +31,8 @@ class Replica::Loader final : public rlog::SnapshotLoader {
     auto state = assembler_.finish();
     if (!state) return state.error();
     replica_.state_ = std::move(*state);
+    // In the same step: whoever watches must not look at the new state with the old one's history.
+    replica_.listener_.reloaded();
     return Done{};
   }
 
@@ -111,7 +113,6 @@ void Replica::on(const rlog::Event& event) {
                                {"floor", std::to_string(compacted->floor.value())}});
   } else if (const auto* reloaded = std::get_if<rlog::Reloaded>(&event)) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
-    listener_.reloaded();
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
     listener_.stopped({Errc::kConflict, "the log has moved to " + sealed->seal.target +
                                             "; start this server with that --engine"});

@@ -29,7 +29,7 @@ class Replica final : public rlog::StateMachine {
     /// After each entry: what it changed in the topology. The versioned store keeps its own
     /// history.
     std::function<void(const std::vector<membership::Event>&)> applied;
-    /// The whole state was replaced.
+    /// The whole state was replaced, just now: before anything else can look at it.
     std::function<void()> reloaded;
     /// The term of this server is over, by the log's judgement.
     std::function<void(const std::string& why)> deposed;

@@ -117,6 +117,10 @@ void TopologyHub::pump(const Shared& watcher) {
     return send_lagged(watcher);
   }
   const std::size_t next = watcher->version - reaches_back_to();
+  // A history that does not lead on from here is of another state than the one we have.
+  if (next >= history_.size() || history_[next].version != watcher->version + 1) {
+    return send_lagged(watcher);
+  }
   send(watcher, history_[next].update, history_[next].version);
 }
 

@@ -126,6 +126,27 @@ TEST_F(TopologyHubTest, AReplacedStateIsSyncedAnew) {
   EXPECT_EQ(update(*call, call->written.size() - 1).version(), 9U);
 }
 
+// A message that is done in between makes the hub look at the new state before it hears of it.
+TEST_F(TopologyHubTest, AReplacedStateIsNotReadWithTheOldHistory) {
+  add(4);
+  auto call = watch(4);
+  cluster::ClusterState ahead;
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(ahead.apply(cluster::encode(cluster::ChangeTopology{
+                                membership::testing::registration("m" + std::to_string(i))}),
+                            {static_cast<std::uint64_t>(i + 1), 0, {}}));
+  }
+  state_ = std::move(ahead);
+  call->take();
+  ASSERT_EQ(call->written.size(), 2U);
+  EXPECT_TRUE(update(*call, 1).has_lagged());
+  auto other = watch(6);
+  EXPECT_TRUE(update(*other, 0).has_lagged()) << "the history ends before its version";
+  hub_.reset();
+  call->take_all();
+  EXPECT_EQ(update(*call, call->written.size() - 1).version(), 9U);
+}
+
 TEST_F(TopologyHubTest, SilenceIsBrokenByKeepalives) {
   auto call = watch(0);
   call->take();

@@ -62,6 +62,9 @@ void LeaderTerm::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
 
 void LeaderTerm::begin() {
   term_.renew();
+  // What an earlier term did not get to write is no heartbeat of this one: written now, it would
+  // let a node that has been silent since look alive.
+  batcher_ = {};
   replica_.lead(guard_->epoch(), options_.incarnation,
                 term_.wrap([this](const Status& status) { led(status); }));
 }

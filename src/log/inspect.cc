@@ -32,12 +32,15 @@ struct Inspect::State {
   Callback<Inspection> done;
   Lifetime lifetime;
 
-  void get(const Key& key, std::function<void(std::optional<std::string>)> then) {
+  /// Answers with the bytes, or with why there are none: kNotFound, kCorrupt.
+  void get(const Key& key, std::function<void(Result<std::string>)> then) {
     ++result.objects;
     context.store.get(key, {}, context.by(),
                       lifetime.wrap([this, then = std::move(then)](Result<Object> object) {
                         if (object) return then(std::move(object->body));
-                        if (object.is(Errc::kNotFound)) return then({});
+                        if (object.is(Errc::kNotFound))
+                          return then({Errc::kNotFound, "it is gone"});
+                        if (!is_passing(object.code())) return then(object.error());
                         std::exchange(done, nullptr)(object.error());
                       }));
   }
@@ -69,11 +72,11 @@ struct Inspect::State {
   void next_set() {
     if (sets.empty()) return next_entry();
     const Key key = Keys::head(set_name());
-    get(key, [this, key](std::optional<std::string> body) {
+    get(key, [this, key](const Result<std::string>& body) {
       part = 0;
       head = {};
       if (!body) {
-        find(key, "it is gone", set_remedy());
+        find(key, body.error().message, set_remedy());
       } else if (sha256(*body) != sets.back().head) {
         find(key, "its bytes do not match the manifest", set_remedy());
       } else if (auto decoded = decode_snapshot_head(*body)) {
@@ -90,10 +93,10 @@ struct Inspect::State {
       return next_set();
     }
     const Key key = Keys::part(set_name(), part);
-    get(key, [this, key](std::optional<std::string> body) {
+    get(key, [this, key](const Result<std::string>& body) {
       const SnapshotHead::Part& expected = head.parts[part++];
       if (!body) {
-        find(key, "it is gone", set_remedy());
+        find(key, body.error().message, set_remedy());
       } else if (body->size() != expected.bytes || sha256(*body) != expected.digest) {
         find(key, "its bytes do not match the snapshot's head", set_remedy());
       }
@@ -103,20 +106,18 @@ struct Inspect::State {
   void next_entry() {
     index = next(index);
     const Key key = context.keys.entry(index);
-    get(key, [this, key](std::optional<std::string> body) {
-      if (body) {
-        check_entry(key, *body);
-        result.head = index;
-        return next_entry();
-      }
-      look_beyond(key);
+    get(key, [this, key](const Result<std::string>& body) {
+      if (body.is(Errc::kNotFound)) return look_beyond(key);
+      check_entry(key, body);
+      result.head = index;
+      next_entry();
     });
   }
-  void check_entry(const Key& key, const std::string& body) {
+  void check_entry(const Key& key, const Result<std::string>& body) {
     const auto& latest = result.manifest.latest;
     const bool covered = latest && index <= latest->position.index;
     const char* remedy = covered ? kRemedyCovered : kRemedyEntry;
-    const Result<Entry> entry = decode_entry(body);
+    const Result<Entry> entry = body ? decode_entry(*body) : Result<Entry>(body.error());
     if (!entry) {
       chain.reset();
       return find(key, entry.error().message, remedy);
@@ -129,8 +130,8 @@ struct Inspect::State {
   }
   // An absent number is the end, unless a later one is there.
   void look_beyond(const Key& absent) {
-    get(context.keys.entry(next(index)), [this, absent](std::optional<std::string> body) {
-      if (body) {
+    get(context.keys.entry(next(index)), [this, absent](const Result<std::string>& body) {
+      if (!body.is(Errc::kNotFound)) {
         find(absent, "it is gone, but the entry after it is there", kRemedyEntry);
         chain.reset();
         return next_entry();
@@ -194,6 +195,8 @@ struct RepairEntry::State {
   void look() {
     context.store.get(context.keys.entry(index), {}, context.by(),
                       lifetime.wrap([this](const Result<Object>& now) {
+                        // No revision to name, and none is needed: the copy is proven.
+                        if (now.is(Errc::kCorrupt)) return write(Precondition::none());
                         if (!now && !now.is(Errc::kNotFound)) return done(now.error());
                         if (now && now->body == copy) {
                           return done({Errc::kUnchanged, "the entry is whole"});

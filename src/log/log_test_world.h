@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -79,18 +80,27 @@ class CommandList final : public StateMachine {
   };
 };
 
-/// Another store's face with some of its abilities taken away.
+/// Gets that fail, and how: shared by all who see the same store.
+using Troubles = std::map<Key, Error>;
+
+/// Another store's face with some of its abilities taken away, and with troubles.
 class LesserStore final : public ObjectStore {
  public:
-  LesserStore(std::unique_ptr<ObjectStore> inner, Capabilities left)
-      : inner_(std::move(inner)), left_(left) {}
+  LesserStore(Loop& loop, std::unique_ptr<ObjectStore> inner, Capabilities left,
+              std::shared_ptr<Troubles> troubles)
+      : loop_(loop), inner_(std::move(inner)), left_(left), troubles_(std::move(troubles)) {}
   [[nodiscard]] Capabilities capabilities() const override { return left_; }
   [[nodiscard]] std::string describe() const override { return inner_->describe(); }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    if (const auto trouble = troubles_->find(key); trouble != troubles_->end()) {
+      return loop_.post([done = std::move(done), error = trouble->second] { done(error); });
+    }
     inner_->get(std::move(key), std::move(unless), by, std::move(done));
   }
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override {
+    // As the file store does: whoever does not care what was there repairs it.
+    if (when.kind == Precondition::Kind::kNone) troubles_->erase(key);
     inner_->put(std::move(key), std::move(body), std::move(when), by, std::move(done));
   }
   void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
@@ -104,10 +114,16 @@ class LesserStore final : public ObjectStore {
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
     inner_->list(std::move(prefix), std::move(from), by, std::move(done));
   }
+  std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
+                               std::function<void(const WatchEvent&)> on_event) override {
+    return inner_->watch(std::move(prefix), std::move(cursor), std::move(on_event));
+  }
 
  private:
+  Loop& loop_;
   std::unique_ptr<ObjectStore> inner_;
   Capabilities left_;
+  std::shared_ptr<Troubles> troubles_;
 };
 
 /// Stores as etcd is, as one with transactions and no watch would be, and as S3 is.
@@ -152,9 +168,9 @@ class LogWorld {
   [[nodiscard]] std::unique_ptr<ObjectStore> store(Loop& loop,
                                                    std::shared_ptr<MemoryObjects> contents) const {
     auto memory = std::make_unique<MemoryStore>(loop, std::move(contents));
-    if (kind_ == StoreKind::kFull) return memory;
-    const Capabilities left{.guarded_put = kind_ == StoreKind::kUnwatched};
-    return std::make_unique<LesserStore>(std::move(memory), left);
+    Capabilities left = memory->capabilities();
+    if (kind_ != StoreKind::kFull) left = {.guarded_put = kind_ == StoreKind::kUnwatched};
+    return std::make_unique<LesserStore>(loop, std::move(memory), left, troubles);
   }
   std::unique_ptr<Replica> replica(Options options = {}) {
     return std::make_unique<Replica>(*this, std::move(options));
@@ -203,6 +219,7 @@ class LogWorld {
 
   sim::World world{1};
   std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
+  std::shared_ptr<Troubles> troubles = std::make_shared<Troubles>();
 
  private:
   StoreKind kind_;

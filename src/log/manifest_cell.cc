@@ -53,6 +53,8 @@ void ManifestCell::read(Callback<Done> done) {
                      lifetime_.wrap([this, done = std::move(done)](Result<Object> object) {
                        if (object) return done(adopt(*object));
                        if (object.is(Errc::kUnchanged)) return done(Done{});
+                       if (!is_passing(object.code()))
+                         return done(named(context_.keys.manifest(), object.error()));
                        if (!object.is(Errc::kNotFound))
                          return done(Error{Errc::kUnavailable, object.error().message});
                        if (!known()) return done(object.error());

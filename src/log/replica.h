@@ -95,7 +95,8 @@ class ReplicatedLog::Impl {
   void loaded(const SnapshotRef& ref);
   void start_watch();
   void opened();
-  void retry(void (Impl::*step)());
+  void report_delay(const Error& reason);
+  void retry(void (Impl::*step)(), const Error& reason);
 
   // replica_read.cc
   void start_round();
@@ -132,6 +133,7 @@ class ReplicatedLog::Impl {
   enum class Mode { kClosed, kOpening, kOpen, kStopped };
   Mode mode_ = Mode::kClosed;
   Callback<Done> on_open_;
+  std::string delayed_by_;  ///< What was told of last.
   bool busy_ = false;       ///< Something about numbers is under way.
   bool scheduled_ = false;  ///< proceed() is posted.
   Position position_;

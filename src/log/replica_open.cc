@@ -13,7 +13,14 @@ void ReplicatedLog::Impl::open(Callback<Done> done) {
   read_manifest();
 }
 
-void ReplicatedLog::Impl::retry(void (Impl::*step)()) {
+void ReplicatedLog::Impl::report_delay(const Error& reason) {
+  if (mode_ != Mode::kOpening || reason.message == delayed_by_) return;
+  delayed_by_ = reason.message;
+  tell(Delayed{reason});
+}
+
+void ReplicatedLog::Impl::retry(void (Impl::*step)(), const Error& reason) {
+  report_delay(reason);
   step_timer_.arm(context_.options.retry_wait, [this, step] { (this->*step)(); });
 }
 
@@ -26,7 +33,7 @@ void ReplicatedLog::Impl::read_manifest() {
       return stop(named(context_.keys.manifest(), read.error()));
     }
     if (!is_passing(read.code())) return stop(read.error());
-    retry(&Impl::read_manifest);
+    retry(&Impl::read_manifest, read.error());
   }));
 }
 
@@ -35,7 +42,7 @@ void ReplicatedLog::Impl::make_manifest() {
   const auto look = [this](std::string prefix, std::function<void()> then) {
     context_.store.list(std::move(prefix), {}, context_.by(),
                         lifetime_.wrap([this, then = std::move(then)](Result<ListPage> page) {
-                          if (!page) return retry(&Impl::read_manifest);
+                          if (!page) return retry(&Impl::read_manifest, page.error());
                           if (page->objects.empty()) return then();
                           refuse_remains(page->objects.front().key);
                         }));
@@ -48,7 +55,8 @@ void ReplicatedLog::Impl::make_manifest() {
 // since, unless the manifest, read once more, is still absent.
 void ReplicatedLog::Impl::refuse_remains(const Key& key) {
   manifest_.refresh(lifetime_.wrap([this, key](const Status& read) {
-    if (!read.is(Errc::kNotFound)) return retry(&Impl::read_manifest);
+    if (read) return read_manifest();
+    if (!read.is(Errc::kNotFound)) return retry(&Impl::read_manifest, read.error());
     stop({Errc::kConflict,
           context_.keys.manifest() + " is gone, but " + key + " is there: restore the manifest"});
   }));
@@ -63,7 +71,7 @@ void ReplicatedLog::Impl::put_manifest() {
   // Whoever made it, and whatever is answered: what is read next is the log.
   manifest_.create(std::move(manifest), lifetime_.wrap([this](const Status& made) {
     if (made || made.is(Errc::kConflict)) return read_manifest();
-    retry(&Impl::read_manifest);
+    retry(&Impl::read_manifest, made.error());
   }));
 }
 
@@ -87,7 +95,7 @@ void ReplicatedLog::Impl::load_snapshot() {
   manifest_.refresh(lifetime_.wrap([this](Status read) {
     if (mode_ == Mode::kStopped) return;
     if (!read && !is_passing(read.code())) return stop(read.error());
-    if (!read) return retry(&Impl::load_snapshot);
+    if (!read) return retry(&Impl::load_snapshot, read.error());
     const Manifest& manifest = manifest_.value();
     MUSTER_CHECK(manifest.latest.has_value());
     const bool older = mode_ == Mode::kOpening && context_.options.use_previous_snapshot;
@@ -107,7 +115,9 @@ void ReplicatedLog::Impl::start_loading(const SnapshotRef& ref) {
     if (head) return loaded(ref);
     loader_.reset();
     // An absent part means a newer snapshot, unless the manifest still names this one.
-    if (head.is(Errc::kNotFound) || is_passing(head.code())) return retry(&Impl::load_snapshot);
+    if (head.is(Errc::kNotFound) || is_passing(head.code())) {
+      return retry(&Impl::load_snapshot, head.error());
+    }
     stop(head.error());
   });
 }
@@ -138,7 +148,7 @@ void ReplicatedLog::Impl::start_watch() {
   if (!context_.store.capabilities().watch) return idle();
   context_.store.list(context_.keys.manifest(), {}, context_.by(),
                       lifetime_.wrap([this](Result<ListPage> page) {
-                        if (!page) return retry(&Impl::start_watch);
+                        if (!page) return retry(&Impl::start_watch, page.error());
                         watch_ = context_.store.watch(
                             context_.keys.log(), page->cursor,
                             lifetime_.wrap([this](const WatchEvent& event) { on_watch(event); }));

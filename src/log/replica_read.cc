@@ -56,6 +56,7 @@ void ReplicatedLog::Impl::round_answered() {
     if (mode_ == Mode::kStopped) return;
     if (read) return finish_round();
     if (!is_passing(read.code())) return stop(read.error());
+    report_delay(read.error());
     back_off();
     idle();
   }));
@@ -73,6 +74,7 @@ void ReplicatedLog::Impl::finish_round() {
         (anchor->body.size() < sizeof(Digest) || digest_at_end(anchor->body) != position_.chain)) {
       return stop({Errc::kConflict, key + " is not the entry that was applied"});
     }
+    if (!anchor.ok() && !is_passing(anchor.code())) return stop(named(key, anchor.error()));
     if (anchor.ok()) {
       anchor_due_ = false;
       anchored_ = round_.began;
@@ -89,7 +91,10 @@ void ReplicatedLog::Impl::finish_round() {
       if (!apply(answer->body, Origin::kOther)) return;
     } else if (answer.is(Errc::kNotFound)) {
       at_head();
+    } else if (!is_passing(answer.code())) {
+      return stop(named(context_.keys.entry(index), answer.error()));
     } else {
+      report_delay(answer.error());
       back_off();
     }
   }

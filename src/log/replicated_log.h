@@ -112,7 +112,11 @@ struct Reloaded {
 struct Sealed {
   Seal seal;
 };
-using Event = std::variant<Deposed, Stopped, Compacted, Reloaded, Sealed>;
+/// Opening waits for the store, which fails or refuses. Told once for each new reason.
+struct Delayed {
+  Error reason;
+};
+using Event = std::variant<Deposed, Stopped, Compacted, Reloaded, Sealed, Delayed>;
 
 struct Surroundings {
   Loop& loop;

@@ -113,6 +113,8 @@ void Replica::on(const rlog::Event& event) {
                                {"floor", std::to_string(compacted->floor.value())}});
   } else if (const auto* reloaded = std::get_if<rlog::Reloaded>(&event)) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
+  } else if (const auto* delayed = std::get_if<rlog::Delayed>(&event)) {
+    log_warn("loading the state waits for the engine", {{"error", delayed->reason.message}});
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
     listener_.stopped({Errc::kConflict, "the log has moved to " + sealed->seal.target +
                                             "; start this server with that --engine"});

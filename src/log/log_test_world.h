@@ -212,6 +212,9 @@ class LogWorld {
   Result<Index> barrier(Replica& replica) {
     return await<Index>([&](Callback<Index> done) { replica.log->read_barrier(std::move(done)); });
   }
+  Result<Index> seal(Replica& replica, const Seal& seal) {
+    return await<Index>([&](Callback<Index> done) { replica.log->seal(seal, std::move(done)); });
+  }
   Result<Index> compact(Replica& replica) {
     return await<Index>([&](Callback<Index> done) { replica.log->compact(std::move(done)); });
   }

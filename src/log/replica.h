@@ -108,6 +108,7 @@ class ReplicatedLog::Impl {
   void drain_pushed();
   void answer_readers(std::uint64_t before);
   void expire_readers();
+  [[nodiscard]] Error moved() const;
   void look_later(Duration wait);
   void back_off();
 

@@ -160,6 +160,7 @@ void ReplicatedLog::Impl::read_barrier(Callback<Index> done) {
   if (mode_ == Mode::kStopped || mode_ == Mode::kClosed) {
     return done({Errc::kUnavailable, "the log is not open"});
   }
+  if (position_.seal) return done(moved());
   const MonoTime by = context_.loop.now() + context_.options.give_up_after;
   readers_.push_back({next_reader_++, by, std::move(done)});
   if (readers_.size() == 1) reader_timer_.arm(by, [this] { expire_readers(); });
@@ -173,8 +174,13 @@ void ReplicatedLog::Impl::answer_readers(std::uint64_t before) {
     readers_.pop_front();
   }
   if (readers_.empty()) reader_timer_.cancel();
-  const Index index = position_.index;
-  for (const Reader& reader : answered) reader.done(index);
+  // Behind a seal the head shows nothing: what was acknowledged since is in another store.
+  const Result<Index> answer = position_.seal ? Result<Index>(moved()) : position_.index;
+  for (const Reader& reader : answered) reader.done(answer);
+}
+
+Error ReplicatedLog::Impl::moved() const {
+  return {Errc::kUnavailable, "the log has moved to " + position_.seal->target};
 }
 
 void ReplicatedLog::Impl::expire_readers() {

@@ -173,7 +173,8 @@ class ReplicatedLog {
   [[nodiscard]] bool leads() const;
 
   /// Answers when everything acknowledged before this call has been applied here. One check serves
-  /// all who wait. kUnavailable when the store did not answer within `give_up_after`.
+  /// all who wait. kUnavailable when the store did not answer within `give_up_after`, and when the
+  /// log is sealed: it goes on elsewhere.
   void read_barrier(Callback<Index> done);
 
   [[nodiscard]] Index applied() const;

@@ -121,6 +121,21 @@ TEST_P(ReplicatedLogTest, ReadsLinearizablyOnAFollower) {
   EXPECT_EQ(follower->machine.commands.size(), 20U);
 }
 
+// What is acknowledged after a seal is acknowledged in another store, which nobody here can see.
+TEST_P(ReplicatedLogTest, ASealedLogAnswersNoLinearizableRead) {
+  const auto leader = world_.leader(1);
+  const auto follower = world_.opened();
+  const auto late = world_.opened();
+  late->loop.pause(world_.world.now() + 5s);
+  ASSERT_TRUE(world_.seal(*leader, {"move", "elsewhere"}).ok());
+  EXPECT_TRUE(world_.barrier(*leader).is(Errc::kUnavailable));
+  const auto read = world_.barrier(*follower);
+  ASSERT_TRUE(read.is(Errc::kUnavailable));
+  EXPECT_EQ(read.error().message, "the log has moved to elsewhere");
+  // This one reads the seal in the very check that the reader waits for.
+  EXPECT_TRUE(world_.barrier(*late).is(Errc::kUnavailable));
+}
+
 TEST_P(ReplicatedLogTest, OneCheckServesAllWhoWait) {
   const auto leader = world_.leader(1);
   int answered = 0;

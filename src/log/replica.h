@@ -58,6 +58,7 @@ class ReplicatedLog::Impl {
   struct Sealing {
     Seal seal;
     Callback<Index> done;
+    bool sent = false;  ///< It is what is being appended.
   };
   struct Round {
     Index first;

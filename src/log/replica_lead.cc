@@ -53,7 +53,7 @@ void ReplicatedLog::Impl::seal(Seal seal, Callback<Index> done) {
       seal.target.size() > membership::kTextBytesMax) {
     return done({Errc::kInvalid, "a seal's move id has 1 to 1024 bytes, its target at most 1024"});
   }
-  sealing_ = Sealing{std::move(seal), std::move(done)};
+  sealing_ = Sealing{std::move(seal), std::move(done), false};
   schedule();
 }
 
@@ -78,7 +78,7 @@ void ReplicatedLog::Impl::refuse_waiting(const std::string& why) {
   const auto waiting = std::exchange(waiting_, {});
   for (const Waiting& one : waiting) one.done({Errc::kUnavailable, why});
   // A seal in flight is answered by its outcome.
-  if (sealing_ && !append_) {
+  if (sealing_ && !(append_ && sealing_->sent)) {
     const auto sealing = std::exchange(sealing_, {});
     sealing->done({Errc::kUnavailable, why});
   }
@@ -116,6 +116,7 @@ void ReplicatedLog::Impl::start_append() {
   } else {
     header.kind = EntryKind::kSeal;
     seal = sealing_->seal;
+    sealing_->sent = true;
   }
   append_began_ = context_.loop.now();
   readers_before_append_ = next_reader_;
@@ -196,7 +197,7 @@ void ReplicatedLog::Impl::settled_own() {
   answer_readers(readers_before_append_);
   if (term_ && !std::exchange(term_->confirmed, true)) {
     if (const auto done = std::exchange(term_->on_lead, nullptr)) done(Done{});
-  } else if (acks.empty() && sealing_) {
+  } else if (sealing_ && sealing_->sent) {
     const auto sealing = std::exchange(sealing_, {});
     sealing->done(append.number());
     depose("the log is sealed");
@@ -224,7 +225,7 @@ void ReplicatedLog::Impl::settled_unknown(bool compacted) {
 void ReplicatedLog::Impl::answer_in_flight(const Error& error) {
   const auto waiting = std::exchange(in_flight_, {});
   for (const Callback<Ack>& done : waiting) done(error);
-  if (!waiting.empty() || !sealing_ || !term_ || !term_->confirmed) return;
+  if (!sealing_ || !sealing_->sent) return;
   const auto sealing = std::exchange(sealing_, {});
   sealing->done(error);
 }

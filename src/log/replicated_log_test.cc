@@ -110,6 +110,24 @@ TEST_P(ReplicatedLogTest, RetiresAfterWhatIsInFlight) {
   ASSERT_TRUE(world_.lead(*leader, 2).ok());
 }
 
+TEST_P(ReplicatedLogTest, ASealThatWasNotSentEndsWithItsTerm) {
+  const auto leader = world_.leader(1);
+  leader->log->append("a", [](const Result<Ack>& ack) { EXPECT_TRUE(ack.ok()); });
+  std::optional<Result<Index>> sealed;
+  leader->loop.post([&] {  // The entry with the command is in flight.
+    leader->log->seal({"move", "elsewhere"},
+                      [&](Result<Index> index) { sealed.emplace(std::move(index)); });
+    leader->log->retire([](const Status&) {});
+  });
+  world_.run(1s);
+  ASSERT_TRUE(sealed.has_value());
+  EXPECT_TRUE(sealed->is(Errc::kUnavailable));
+  ASSERT_TRUE(world_.lead(*leader, 2).ok());
+  EXPECT_TRUE(world_.append(*leader, "b").ok());
+  world_.run(1s);
+  EXPECT_TRUE(leader->log->leads());
+}
+
 // P25: a follower answers a linearizable read only with everything acknowledged before it.
 TEST_P(ReplicatedLogTest, ReadsLinearizablyOnAFollower) {
   const auto leader = world_.leader(1);

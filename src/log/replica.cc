@@ -75,7 +75,7 @@ void ReplicatedLog::Impl::depose(const std::string& reason) {
   refuse_waiting("the term is over: " + reason);
   if (term.on_lead) term.on_lead({Errc::kConflict, reason});
   for (const Callback<Done>& done : term.on_retired) done(Done{});
-  tell(Deposed{by, reason});
+  tell(Deposed{term.epoch, by, reason});
 }
 
 void ReplicatedLog::Impl::stop(Error reason) {

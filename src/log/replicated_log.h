@@ -91,7 +91,8 @@ struct Place {
 
 /// Another leader's entry was accepted, or an append had to be given up: the term is over.
 struct Deposed {
-  Epoch by;  ///< The higher epoch, or 0 when none was seen.
+  Epoch ended;  ///< The term's: this is told later, and another term may have begun.
+  Epoch by;     ///< The higher epoch, or 0 when none was seen.
   std::string reason;
 };
 /// The replica does nothing more. kCorrupt: bytes in the store are wrong, and the message names

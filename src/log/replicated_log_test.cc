@@ -82,6 +82,7 @@ TEST_P(ReplicatedLogTest, DeposesALeaderWhoseNumberIsTaken) {
   world_.run(2s);
   EXPECT_FALSE(old->log->leads());
   ASSERT_TRUE(old->last<Deposed>().has_value());
+  EXPECT_EQ(old->last<Deposed>()->ended, Epoch(1));
   EXPECT_EQ(old->last<Deposed>()->by, Epoch(2));
   ASSERT_TRUE(world_.append(*young, "new").ok());
   world_.run(2s);

@@ -58,7 +58,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                       topology_hub_.reset();
                       store_hub_.publish();
                     },
-                .deposed = [this](const std::string& why) { term_.deposed(why); },
+                .deposed = [this](Epoch of, const std::string& why) { term_.deposed(of, why); },
                 .stopped = [this](const Error& error) { on_fatal_(error); }}),
       term_(loop_, replica_, term_options(config_, random_),
             [this](Epoch epoch) { begin_term(epoch); }),

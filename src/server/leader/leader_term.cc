@@ -70,7 +70,7 @@ void LeaderTerm::begin() {
 }
 
 void LeaderTerm::led(const Status& status) {
-  if (!status) return deposed(status.error().message);
+  if (!status) return fail(status.error().message);
   detector_.emplace(options_.membership, replica_.state().topology(), loop_.now());
   running_ = true;
   on_begin_(guard_->epoch());
@@ -78,12 +78,16 @@ void LeaderTerm::led(const Status& status) {
                                  [this] {
                                    if (const auto ready = std::exchange(on_ready_, {})) ready();
                                  },
-                             .ending = [this](const TreeEnd& end) { deposed(end.message); },
+                             .ending = [this](const TreeEnd& end) { fail(end.message); },
                              .ended = [this](const TreeEnd&) { tree_ended(); },
                              .unkillable = {}});
 }
 
-void LeaderTerm::deposed(const std::string& why) {
+void LeaderTerm::deposed(Epoch ended, const std::string& why) {
+  if (ended == epoch()) fail(why);
+}
+
+void LeaderTerm::fail(const std::string& why) {
   if (const auto failed = std::exchange(on_failed_, {})) failed(why);
 }
 

@@ -45,8 +45,9 @@ class LeaderTerm final : public LeaderWork {
   Status heartbeat(const NodeId& id, const membership::Generation& generation,
                    membership::NodeState reported);
 
-  /// The log has found a higher epoch, or had to give up.
-  void deposed(const std::string& why);
+  /// The log has found a higher epoch than `ended`, or had to give up that term. It may be told of
+  /// after the next term has begun, which goes on.
+  void deposed(Epoch ended, const std::string& why);
 
   // LeaderWork
   void start(Epoch epoch, std::shared_ptr<const LeaseGuard> guard, std::function<void()> on_ready,
@@ -57,6 +58,7 @@ class LeaderTerm final : public LeaderWork {
  private:
   void begin();
   void led(const Status& status);
+  void fail(const std::string& why);
   [[nodiscard]] LoopTask batching();
   [[nodiscard]] LoopTask detection();
   void flush_later();

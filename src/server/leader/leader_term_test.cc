@@ -76,7 +76,7 @@ class LeaderTermTest : public ::testing::Test {
                    {loop_, store_, Random(1)},
                    {.applied = [](const std::vector<membership::Event>&) {},
                     .reloaded = [] {},
-                    .deposed = [](const std::string&) {},
+                    .deposed = [](Epoch, const std::string&) {},
                     .stopped = [](const Error&) {}}};
   LeaderTerm term_{loop_, replica_, options(), [](Epoch) {}};
   std::shared_ptr<LeaseGuard> guard_;
@@ -97,6 +97,17 @@ TEST_F(LeaderTermTest, AHeartbeatOfATermThatLostItsLeaseIsNotWrittenInALaterOne)
   beat("b");
   ASSERT_TRUE(until([this] { return state("b") == NodeState::kActive; }));
   EXPECT_EQ(state("a"), NodeState::kJoining) << "it was heard before, and not since";
+  end();
+}
+
+TEST_F(LeaderTermTest, WordOfTheEndOfAnEarlierTermDoesNotEndThisOne) {
+  begin(1);
+  end();
+  begin(2);
+  term_.deposed(Epoch(1), "late");
+  EXPECT_EQ(failed_, "");
+  term_.deposed(Epoch(2), "in time");
+  EXPECT_EQ(failed_, "in time");
   end();
 }
 

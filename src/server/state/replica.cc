@@ -103,9 +103,10 @@ std::unique_ptr<rlog::SnapshotLoader> Replica::load() {
 
 void Replica::on(const rlog::Event& event) {
   if (const auto* deposed = std::get_if<rlog::Deposed>(&event)) {
-    log_warn("deposed",
-             {{"by_epoch", std::to_string(deposed->by.value())}, {"reason", deposed->reason}});
-    listener_.deposed(deposed->reason);
+    log_warn("deposed", {{"epoch", std::to_string(deposed->ended.value())},
+                         {"by_epoch", std::to_string(deposed->by.value())},
+                         {"reason", deposed->reason}});
+    listener_.deposed(deposed->ended, deposed->reason);
   } else if (const auto* stopped = std::get_if<rlog::Stopped>(&event)) {
     listener_.stopped(stopped->reason);
   } else if (const auto* compacted = std::get_if<rlog::Compacted>(&event)) {

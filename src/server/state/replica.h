@@ -31,8 +31,8 @@ class Replica final : public rlog::StateMachine {
     std::function<void(const std::vector<membership::Event>&)> applied;
     /// The whole state was replaced, just now: before anything else can look at it.
     std::function<void()> reloaded;
-    /// The term of this server is over, by the log's judgement.
-    std::function<void(const std::string& why)> deposed;
+    /// That term of this server is over, by the log's judgement.
+    std::function<void(Epoch ended, const std::string& why)> deposed;
     /// This replica does nothing more; an operator must look.
     std::function<void(const Error&)> stopped;
   };

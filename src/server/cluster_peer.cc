@@ -7,6 +7,7 @@
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
 #include "server/service/backup_stream.h"
+#include "server/state/log_identity.h"
 #include "store/probe.h"
 
 namespace muster::server {
@@ -17,10 +18,11 @@ constexpr const char* kLogPrefix = "musterd/";
 constexpr Duration kAnnounceInterval = 3s;
 constexpr Duration kHealthInterval = 1s;
 
-rlog::Options log_options(const ServerConfig& config) {
+rlog::Options log_options(const ServerConfig& config, const Result<std::string>& known_log) {
   rlog::Options options;
   options.prefix = kLogPrefix;
   options.create = true;
+  if (known_log) options.log_id = *known_log;
   if (config.request_timeout > 0s) options.request_timeout = config.request_timeout;
   options.compact_after_entries = config.snapshot_entries;
   return options;
@@ -47,7 +49,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       on_fatal_(std::move(surroundings.on_fatal)),
       rpc_(surroundings.rpc),
       address_(std::move(surroundings.address)),
-      replica_(log_options(config_), {loop_, store_, Random(random_.next())},
+      known_log_(known_log(config_.data_dir)),
+      replica_(log_options(config_, known_log_), {loop_, store_, Random(random_.next())},
                {.applied =
                     [this](const std::vector<membership::Event>& events) {
                       topology_hub_.publish(events);
@@ -59,7 +62,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                       store_hub_.publish();
                     },
                 .deposed = [this](Epoch of, const std::string& why) { term_.deposed(of, why); },
-                .stopped = [this](const Error& error) { on_fatal_(error); }}),
+                .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
       term_(loop_, replica_, term_options(config_, random_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),
@@ -110,19 +113,39 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
 ClusterPeer::~ClusterPeer() = default;
 
 void ClusterPeer::start() {
+  if (!known_log_) return on_fatal_(known_log_.error());
   replica_.open(lifetime_.wrap([this](const Status& status) { opened(status); }));
 }
 
 void ClusterPeer::opened(const Status& status) {
   // The log has told the reason already.
   if (!status || stopping_) return;
+  const std::string& log = replica_.log().log_id();
+  if (*known_log_ != log) {
+    if (Status kept = remember_log(config_.data_dir, log); !kept) return on_fatal_(kept.error());
+    known_log_ = log;
+  }
+  if (replica_.log().applied() == rlog::Index()) {
+    log_warn("the log is new and empty", {{"server", config_.id}, {"log", log}});
+  }
   open_ = true;
   log_info("state ready", {{"server", config_.id},
+                           {"log", log},
                            {"index", std::to_string(replica_.log().applied().value())},
                            {"nodes", std::to_string(replica_.state().topology().size())}});
   candidate_.start();
   announce();
   update_health();
+}
+
+// What this server knows is not there: whoever wiped or replaced the engine must hear how to go on.
+Error ClusterPeer::explained(const Error& error) const {
+  const bool other = error.code == Errc::kNotFound || error.code == Errc::kConflict;
+  if (open_ || !other || !known_log_ || known_log_->empty()) return error;
+  return {error.code, error.message + ". This server has served the log " + *known_log_ +
+                          " and makes no other: give it the engine that holds it, or, to serve "
+                          "what this engine holds, remove " +
+                          log_identity_path(config_.data_dir)};
 }
 
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {

@@ -62,6 +62,7 @@ class ClusterPeer {
 
  private:
   void opened(const Status& status);
+  [[nodiscard]] Error explained(const Error& error) const;
   void begin_term(Epoch epoch);
   void announce();
   void update_health();
@@ -76,6 +77,7 @@ class ClusterPeer {
   bool open_ = false;
   bool stopping_ = false;
 
+  Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.
   Replica replica_;
   LeaderTerm term_;
   Candidate candidate_;

@@ -1,6 +1,9 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <stdexcept>
+
 #include "tests/server/musterd.h"
 #include "tests/support/child_process.h"
 
@@ -330,6 +333,22 @@ TEST_F(DevServerTest, AnOperatorDrainsANodeAndChangesTheRing) {
   ring.mutable_config()->set_replication_factor(0);
   EXPECT_EQ(server().admin().SetHashRing(&third, ring, &changed).error_code(),
             StatusCode::INVALID_ARGUMENT);
+}
+
+// An engine that was wiped looks like a new one. Whoever has served the old one knows better.
+TEST_F(DevServerTest, AServerThatKnowsItsLogFoundsNoOther) {
+  const auto data = dir_.path() / "data";
+  extra_ = {"--data-dir", data.string()};
+  ASSERT_TRUE(leads());
+  ASSERT_TRUE(put(server(), "k", "v").ok());
+  server().kill();
+  std::filesystem::rename(dir_.path() / "store", dir_.path() / "aside");
+  const std::string engine = "file://" + (dir_.path() / "store").string();
+  EXPECT_THROW(Musterd("s1", engine, dir_.path(), extra_), std::runtime_error);
+  std::filesystem::remove_all(dir_.path() / "store");
+  std::filesystem::rename(dir_.path() / "aside", dir_.path() / "store");
+  server().start();
+  EXPECT_EQ(get(server(), "k"), "v");
 }
 
 TEST(MusterdProgramTest, SaysWhatItDoesNotDo) {

@@ -1,0 +1,32 @@
+#include "server/state/log_identity.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "store/file/test_client.h"
+
+namespace muster::server {
+namespace {
+
+TEST(LogIdentityTest, IsKept) {
+  const file::TempDir dir;
+  EXPECT_EQ(known_log(dir.path()).value(), "");
+  ASSERT_TRUE(remember_log(dir.path(), "one").ok());
+  ASSERT_TRUE(remember_log(dir.path(), "two").ok());
+  EXPECT_EQ(known_log(dir.path()).value(), "two");
+}
+
+TEST(LogIdentityTest, NothingIsKeptWithoutADirectory) {
+  EXPECT_TRUE(remember_log("", "one").ok());
+  EXPECT_EQ(known_log("").value(), "");
+}
+
+TEST(LogIdentityTest, AFileThatSaysNothingIsNotTakenForNone) {
+  const file::TempDir dir;
+  std::ofstream(log_identity_path(dir.path())) << "\n";
+  EXPECT_TRUE(known_log(dir.path()).is(Errc::kCorrupt));
+}
+
+}  // namespace
+}  // namespace muster::server

@@ -92,6 +92,18 @@ TEST_P(DamageTest, APartThatTheStoreFindsDamagedStopsTheReplica) {
   expect_stopped(*fresh, Errc::kCorrupt, part);
 }
 
+TEST_P(DamageTest, ALostPartStopsTheReplicaToo) {
+  const auto leader = world_.leader(1);
+  append(*leader, 5);
+  ASSERT_TRUE(world_.compact(*leader).ok());
+  const Key part = part_of(*manifest().latest);
+  ASSERT_TRUE(world_.objects->remove(part, {}).ok());
+  const auto fresh = world_.replica();
+  const auto opened = world_.open(*fresh);
+  ASSERT_TRUE(opened.is(Errc::kCorrupt));
+  EXPECT_THAT(opened.error().message, HasSubstr(part + " is gone"));
+}
+
 TEST_P(DamageTest, WhatTheStoreFindsDamagedIsFoundNamedAndRepaired) {
   const auto leader = world_.leader(1);
   append(*leader, 5);

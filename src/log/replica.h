@@ -154,6 +154,11 @@ class ReplicatedLog::Impl {
   std::unique_ptr<Watch> watch_;
   std::unique_ptr<SnapshotLoader> loader_;
   std::unique_ptr<SnapshotFetch> fetch_;
+  struct Lost {
+    SnapshotRef ref;
+    Error reason;
+  };
+  std::optional<Lost> lost_;  ///< A snapshot of which something was absent.
 
   std::optional<Term> term_;
   std::deque<Waiting> waiting_;

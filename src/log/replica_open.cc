@@ -108,6 +108,9 @@ void ReplicatedLog::Impl::load_snapshot() {
 }
 
 void ReplicatedLog::Impl::start_loading(const SnapshotRef& ref) {
+  // Parts go only after the manifest has let go of them, and it was read anew since one was absent.
+  if (lost_ && lost_->ref == ref) return stop(lost_->reason);
+  lost_.reset();
   loader_ = machine_.load();
   fetch_ = std::make_unique<SnapshotFetch>(
       context_, ref, [this](std::size_t, std::string_view bytes) { return loader_->part(bytes); });
@@ -115,9 +118,10 @@ void ReplicatedLog::Impl::start_loading(const SnapshotRef& ref) {
     if (head) return loaded(ref);
     loader_.reset();
     // An absent part means a newer snapshot, unless the manifest still names this one.
-    if (head.is(Errc::kNotFound) || is_passing(head.code())) {
-      return retry(&Impl::load_snapshot, head.error());
+    if (head.is(Errc::kNotFound)) {
+      lost_ = Lost{ref, {Errc::kCorrupt, head.error().message}};
     }
+    if (is_passing(head.code())) return retry(&Impl::load_snapshot, head.error());
     stop(head.error());
   });
 }

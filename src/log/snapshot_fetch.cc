@@ -21,9 +21,8 @@ void SnapshotFetch::read(const std::string& key, int tries, std::function<void(s
       lifetime_.wrap([this, key, tries, then = std::move(then)](Result<Object> object) {
         if (!done_) return;
         if (object) return then(std::move(object->body));
-        if (object.is(Errc::kNotFound) || !is_passing(object.code())) {
-          return end(named(key, object.error()));
-        }
+        if (object.is(Errc::kNotFound)) return end(Error{Errc::kNotFound, key + " is gone"});
+        if (!is_passing(object.code())) return end(named(key, object.error()));
         if (tries == 1) return end(Error{Errc::kUnavailable, object.error().message});
         context_.loop.at(context_.loop.now() + context_.options.retry_wait,
                          lifetime_.wrap([this, key, tries, then] { read(key, tries - 1, then); }));

@@ -85,6 +85,18 @@ TEST_P(CompactionTest, TheLeaderCompactsByItself) {
   EXPECT_TRUE(leader->last<Compacted>().has_value());
 }
 
+TEST_P(CompactionTest, SaysWhenItCannotCompactByItself) {
+  Options options;
+  options.compact_after_entries = 10;
+  const auto leader = world_.leader(1, options);
+  append(*leader, 8);
+  world_.refuse_puts(keys_.snapshots());
+  append(*leader, 3);
+  world_.run(5s);
+  ASSERT_TRUE(leader->last<CompactionFailed>().has_value());
+  EXPECT_THAT(leader->last<CompactionFailed>()->reason.message, HasSubstr("no space"));
+}
+
 TEST_P(CompactionTest, AReplicaLeftBehindLoadsTheSnapshot) {
   const auto leader = world_.leader(1);
   const auto slow = world_.opened();

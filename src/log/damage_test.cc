@@ -27,7 +27,7 @@ class DamageTest : public ::testing::TestWithParam<StoreKind> {
   void append(LogWorld::Replica& replica, int count) {
     for (int i = 0; i < count; ++i) ASSERT_TRUE(world_.append(replica, "c").ok());
   }
-  void fail(const Key& key, const Error& error) { world_.troubles->emplace(key, error); }
+  void fail(const Key& key, const Error& error) { world_.troubles->gets.emplace(key, error); }
   Manifest manifest() {
     return *decode_manifest(world_.objects->entries().at(keys_.manifest()).body);
   }
@@ -138,13 +138,13 @@ TEST_P(DamageTest, OpeningSaysWhatItWaitsForAndOnlyOnce) {
   world_.run(5s);
   ASSERT_EQ(fresh->events.size(), 1U);
   EXPECT_THAT(fresh->last<Delayed>()->reason.message, HasSubstr("access denied"));
-  world_.troubles->clear();
+  world_.troubles->gets.clear();
   fail(keys_.entry(Index(1)), kSilent);
   world_.run(5s);
   ASSERT_EQ(fresh->events.size(), 2U);
   EXPECT_THAT(fresh->last<Delayed>()->reason.message, HasSubstr("does not answer"));
   EXPECT_FALSE(opened);
-  world_.troubles->clear();
+  world_.troubles->gets.clear();
   world_.run(5s);
   EXPECT_TRUE(opened);
 }

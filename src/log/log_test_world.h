@@ -80,8 +80,11 @@ class CommandList final : public StateMachine {
   };
 };
 
-/// Gets that fail, and how: shared by all who see the same store.
-using Troubles = std::map<Key, Error>;
+/// What fails, and how: shared by all who see the same store.
+struct Troubles {
+  std::map<Key, Error> gets;
+  std::string no_puts;  ///< Under this prefix, when there is one.
+};
 
 /// Another store's face with some of its abilities taken away, and with troubles.
 class LesserStore final : public ObjectStore {
@@ -92,7 +95,7 @@ class LesserStore final : public ObjectStore {
   [[nodiscard]] Capabilities capabilities() const override { return left_; }
   [[nodiscard]] std::string describe() const override { return inner_->describe(); }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
-    if (const auto trouble = troubles_->find(key); trouble != troubles_->end()) {
+    if (const auto trouble = troubles_->gets.find(key); trouble != troubles_->gets.end()) {
       return loop_.post([done = std::move(done), error = trouble->second] { done(error); });
     }
     inner_->get(std::move(key), std::move(unless), by, std::move(done));
@@ -100,7 +103,10 @@ class LesserStore final : public ObjectStore {
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override {
     // As the file store does: whoever does not care what was there repairs it.
-    if (when.kind == Precondition::Kind::kNone) troubles_->erase(key);
+    if (when.kind == Precondition::Kind::kNone) troubles_->gets.erase(key);
+    if (!troubles_->no_puts.empty() && key.starts_with(troubles_->no_puts)) {
+      return loop_.post([done = std::move(done)] { done({Errc::kUnavailable, "no space"}); });
+    }
     inner_->put(std::move(key), std::move(body), std::move(when), by, std::move(done));
   }
   void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
@@ -218,6 +224,7 @@ class LogWorld {
   Result<Index> compact(Replica& replica) {
     return await<Index>([&](Callback<Index> done) { replica.log->compact(std::move(done)); });
   }
+  void refuse_puts(const std::string& prefix) { troubles->no_puts = prefix; }
   void run(Duration time) { world.run(world.now() + time); }
 
   sim::World world{1};

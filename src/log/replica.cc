@@ -128,7 +128,11 @@ void ReplicatedLog::Impl::compact_if_due() {
   bytes_since_snapshot_ = 0;
   // One that fails is tried again, but not with every entry.
   compact_not_before_ = context_.loop.now() + context_.options.give_up_after;
-  compact([](const Result<Index>&) {});
+  compact([this](const Result<Index>& compacted) {
+    // Another replica's snapshot serves as well.
+    if (compacted || compacted.is(Errc::kConflict)) return;
+    tell(CompactionFailed{compacted.error()});
+  });
 }
 
 }  // namespace muster::rlog

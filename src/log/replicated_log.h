@@ -105,6 +105,11 @@ struct Compacted {
   Index index;
   Index floor;
 };
+/// A compaction that the log began by itself could not be finished; it will try again. Entries and
+/// the time to open grow meanwhile.
+struct CompactionFailed {
+  Error reason;
+};
 /// The state was replaced by a snapshot: whoever watches it must start anew.
 struct Reloaded {
   Index index;
@@ -117,7 +122,8 @@ struct Sealed {
 struct Delayed {
   Error reason;
 };
-using Event = std::variant<Deposed, Stopped, Compacted, Reloaded, Sealed, Delayed>;
+using Event =
+    std::variant<Deposed, Stopped, Compacted, CompactionFailed, Reloaded, Sealed, Delayed>;
 
 struct Surroundings {
   Loop& loop;

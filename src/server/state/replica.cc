@@ -112,6 +112,8 @@ void Replica::on(const rlog::Event& event) {
   } else if (const auto* compacted = std::get_if<rlog::Compacted>(&event)) {
     log_info("log compacted", {{"snapshot", std::to_string(compacted->index.value())},
                                {"floor", std::to_string(compacted->floor.value())}});
+  } else if (const auto* failed = std::get_if<rlog::CompactionFailed>(&event)) {
+    log_warn("the log cannot be compacted and grows", {{"error", failed->reason.message}});
   } else if (const auto* reloaded = std::get_if<rlog::Reloaded>(&event)) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
   } else if (const auto* delayed = std::get_if<rlog::Delayed>(&event)) {

@@ -104,6 +104,38 @@ TEST_P(DamageTest, ALostPartStopsTheReplicaToo) {
   EXPECT_THAT(opened.error().message, HasSubstr(part + " is gone"));
 }
 
+TEST_P(DamageTest, NobodyLeadsBeforeTheLastEntryAppliedIsFound) {
+  const auto leader = world_.leader(1);
+  append(*leader, 5);
+  const auto follower = world_.opened();
+  const Key last = keys_.entry(Index(6));
+  // The store went back, and does not show it yet.
+  ASSERT_TRUE(world_.objects->remove(last, {}).ok());
+  fail(last, kSilent);
+  bool led = false;
+  follower->log->lead(Epoch(2), Incarnation("run-2"),
+                      [&](const Status& status) { led = status.ok(); });
+  world_.run(5s);
+  EXPECT_FALSE(led);
+  world_.troubles->gets.clear();
+  world_.run(5s);
+  EXPECT_FALSE(led);
+  expect_stopped(*follower, Errc::kConflict, last);
+}
+
+TEST_P(DamageTest, ALeaderLooksForTheLastEntryAppliedAlsoWhenItNeverReads) {
+  Options options;
+  options.poll_interval = 1h;
+  const auto leader = world_.leader(1, options);
+  append(*leader, 5);
+  world_.run(31s);
+  const Key last = keys_.entry(Index(6));
+  ASSERT_TRUE(world_.objects->remove(last, {}).ok());
+  EXPECT_FALSE(world_.append(*leader, "late").ok());
+  world_.run(1s);
+  expect_stopped(*leader, Errc::kConflict, last);
+}
+
 TEST_P(DamageTest, WhatTheStoreFindsDamagedIsFoundNamedAndRepaired) {
   const auto leader = world_.leader(1);
   append(*leader, 5);

@@ -29,12 +29,13 @@ void ReplicatedLog::Impl::proceed() {
   if (busy_ || (mode_ != Mode::kOpening && mode_ != Mode::kOpen)) return;
   drain_pushed();
   if (mode_ == Mode::kStopped) return;
-  if (term_ && term_->caught_up) {
-    if (!term_->confirmed && !term_->retiring) return start_append();
-    if (sealing_ || !waiting_.empty()) return start_append();
-  }
-  if (context_.loop.now() < round_not_before_) return;  // The timer for that is armed.
-  if (look_ || !readers_.empty() || (term_ && !term_->caught_up)) start_round();
+  const bool may_look = context_.loop.now() >= round_not_before_;
+  const bool barrier_due = term_ && !term_->confirmed && !term_->retiring;
+  const bool to_write = term_ && term_->caught_up && (barrier_due || sealing_ || !waiting_.empty());
+  // A leader that is never idle must not go on for ever on a store that went back in time.
+  if (to_write && !(anchor_overdue() && may_look)) return start_append();
+  if (!may_look) return;  // The timer for that is armed.
+  if (look_ || !readers_.empty() || to_write || (term_ && !term_->caught_up)) start_round();
 }
 
 void ReplicatedLog::Impl::idle() {

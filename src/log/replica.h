@@ -100,6 +100,8 @@ class ReplicatedLog::Impl {
   void retry(void (Impl::*step)(), const Error& reason);
 
   // replica_read.cc
+  [[nodiscard]] bool anchor_wanted() const;
+  [[nodiscard]] bool anchor_overdue() const;
   void start_round();
   void ask(Index index, std::optional<Result<Object>>& answer);
   void round_answered();

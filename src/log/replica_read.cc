@@ -18,6 +18,16 @@ constexpr int kWatchedPollFactor = 10;
 
 }  // namespace
 
+// Nothing is to be found below the floor.
+bool ReplicatedLog::Impl::anchor_wanted() const {
+  return anchor_due_ && position_.index > manifest_.value().floor;
+}
+
+bool ReplicatedLog::Impl::anchor_overdue() const {
+  return context_.loop.now() - anchored_ >= kAnchorInterval &&
+         position_.index > manifest_.value().floor;
+}
+
 void ReplicatedLog::Impl::start_round() {
   busy_ = true;
   look_ = false;
@@ -28,7 +38,7 @@ void ReplicatedLog::Impl::start_round() {
   round_.first = next(position_.index);
   round_.began = now;
   round_.readers_before = next_reader_;
-  round_.wants_anchor = anchor_due_ && position_.index > manifest_.value().floor;
+  round_.wants_anchor = anchor_wanted();
   round_.answers.resize(width_);
   round_.missing = width_ + (round_.wants_anchor ? 1 : 0);
   for (std::size_t i = 0; i < width_; ++i) {
@@ -64,6 +74,7 @@ void ReplicatedLog::Impl::round_answered() {
 
 void ReplicatedLog::Impl::finish_round() {
   const Manifest& manifest = manifest_.value();
+  bool anchor_missed = false;
   if (round_.wants_anchor && manifest.floor < position_.index) {
     const Result<Object>& anchor = *round_.anchor;
     const std::string key = context_.keys.entry(position_.index);
@@ -75,6 +86,7 @@ void ReplicatedLog::Impl::finish_round() {
       return stop({Errc::kConflict, key + " is not the entry that was applied"});
     }
     if (!anchor.ok() && !is_passing(anchor.code())) return stop(named(key, anchor.error()));
+    anchor_missed = !anchor.ok();
     if (anchor.ok()) {
       anchor_due_ = false;
       anchored_ = round_.began;
@@ -100,12 +112,14 @@ void ReplicatedLog::Impl::finish_round() {
   }
   width_ = all_present ? std::min(width_ * 2, kWidthMax) : 1;
   if (all_present) look_ = true;
+  if (anchor_missed) back_off();
   idle();
 }
 
 void ReplicatedLog::Impl::at_head() {
   last_contact_ = std::max(last_contact_, round_.began);
-  if (term_) term_->caught_up = true;
+  // The round may have begun before lead() asked for the anchor, or not have found out about it.
+  if (term_ && !anchor_wanted()) term_->caught_up = true;
   if (mode_ == Mode::kOpening) opened();
   answer_readers(round_.readers_before);
   look_later(context_.options.poll_interval * (watch_ ? kWatchedPollFactor : 1));

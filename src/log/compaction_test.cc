@@ -97,6 +97,17 @@ TEST_P(CompactionTest, SaysWhenItCannotCompactByItself) {
   EXPECT_THAT(leader->last<CompactionFailed>()->reason.message, HasSubstr("no space"));
 }
 
+TEST_P(CompactionTest, APartThatIsTooLongEndsTheCompactionAndNothingElse) {
+  const auto leader = world_.leader(1);
+  leader->machine.part_bytes = 2 * kPartBytesMax;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(world_.append(*leader, std::string(kPartBytesMax / 4, 'x')).ok());
+  }
+  EXPECT_TRUE(world_.compact(*leader).is(Errc::kInvalid));
+  leader->machine.part_bytes = kPartBytesMax;
+  EXPECT_TRUE(world_.compact(*leader).ok());
+}
+
 TEST_P(CompactionTest, AReplicaLeftBehindLoadsTheSnapshot) {
   const auto leader = world_.leader(1);
   const auto slow = world_.opened();

@@ -25,7 +25,11 @@ void Compactor::start(Position position, std::unique_ptr<SnapshotReader> image,
 void Compactor::write_next_part() {
   std::optional<std::string> part = image_->next_part();
   if (!part) return write_head();
-  MUSTER_CHECK(!part->empty() && part->size() <= kPartBytesMax);
+  if (part->empty() || part->size() > kPartBytesMax) {
+    return end(Error{Errc::kInvalid, "the state hands out a part of " +
+                                         std::to_string(part->size()) + " bytes; 1 to " +
+                                         std::to_string(kPartBytesMax) + " are allowed"});
+  }
   const std::string key = Keys::part(set_, head_.parts.size());
   head_.parts.push_back({part->size(), sha256(*part)});
   ref_.bytes += part->size();

@@ -194,7 +194,8 @@ class ReplicatedLog {
 
   /// Snapshot, manifest, floor, deletion; answers with the snapshot's index. Any replica may.
   /// kConflict: another's snapshot is as new. kUnavailable: could not be finished; nothing that
-  /// anybody needs was deleted, and the next one sweeps up.
+  /// anybody needs was deleted, and the next one sweeps up. kInvalid: the state handed out a part
+  /// of a forbidden size.
   void compact(Callback<Index> done);
 
   /// Writes the seal that names this move and ends the term; the copying is move.h's.

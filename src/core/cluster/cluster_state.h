@@ -14,6 +14,10 @@
 
 namespace muster::cluster {
 
+/// So many servers may be known. Whoever leads lets no further one in; those that are gone for good
+/// are removed by an operator.
+inline constexpr std::size_t kServersMax = 1000;
+
 /// A server as it announced itself.
 struct ServerEntry {
   std::string address;

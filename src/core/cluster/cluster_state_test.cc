@@ -116,6 +116,21 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
   EXPECT_FALSE(restored->kv().remembers(0)) << "a snapshot has no history";
 }
 
+TEST_F(ClusterStateTest, ServersAreSpreadOverThePartsAsWell) {
+  for (int i = 0; i < 100; ++i) {
+    must(AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1.0", {}});
+  }
+  SnapshotParts parts(state_, 200);
+  SnapshotAssembler assembler;
+  while (auto part = parts.next()) {
+    EXPECT_LT(part->size(), 400U);
+    ASSERT_TRUE(assembler.add(*part));
+  }
+  auto restored = assembler.finish();
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->servers(), state_.servers());
+}
+
 TEST_F(ClusterStateTest, DamagedAndForeignPartsAreRefused) {
   must(ChangeTopology{registration("n1")});
   const std::string whole = all_parts(state_);

@@ -43,16 +43,15 @@ std::string header(const ClusterState& state) {
   out.raw(topology.unknown());
   WireWriter part;
   part.message(kHeader, out.bytes());
-  for (const auto& [id, server] : state.servers()) {
-    out.clear();
-    out.text(kId, id);
-    out.text(kAddress, server.address);
-    out.text(kServerVersion, server.version);
-    out.time(kAnnouncedAt, server.announced_at);
-    out.raw(server.unknown);
-    part.message(kServer, out.bytes());
-  }
   return part.bytes();
+}
+
+void write(WireWriter& out, const std::string& id, const ServerEntry& server) {
+  out.text(kId, id);
+  out.text(kAddress, server.address);
+  out.text(kServerVersion, server.version);
+  out.time(kAnnouncedAt, server.announced_at);
+  out.raw(server.unknown);
 }
 
 }  // namespace
@@ -60,6 +59,7 @@ std::string header(const ClusterState& state) {
 SnapshotParts::SnapshotParts(ClusterState& state, std::size_t part_bytes)
     : part_bytes_(part_bytes),
       header_(header(state)),
+      servers_(state.servers().begin(), state.servers().end()),
       nodes_(state.topology().freeze()),
       kv_(state.kv().freeze()),
       next_key_(kv_->next()) {}
@@ -68,6 +68,12 @@ std::optional<std::string> SnapshotParts::next() {
   WireWriter part;
   part.raw(std::exchange(header_, {}));
   WireWriter item;
+  while (next_server_ < servers_.size() && part.bytes().size() < part_bytes_) {
+    item.clear();
+    const auto& [id, server] = servers_[next_server_++];
+    write(item, id, server);
+    part.message(kServer, item.bytes());
+  }
   while (next_node_ < nodes_.size() && part.bytes().size() < part_bytes_) {
     item.clear();
     write(item, *nodes_[next_node_]);

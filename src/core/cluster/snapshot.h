@@ -27,7 +27,9 @@ class SnapshotParts {
 
  private:
   std::size_t part_bytes_;
-  std::string header_;  ///< Everything but nodes and keys; empty once it was handed out.
+  std::string header_;  ///< Everything that there is one of; empty once it was handed out.
+  std::vector<std::pair<std::string, ServerEntry>> servers_;
+  std::size_t next_server_ = 0;
   std::vector<std::shared_ptr<const membership::NodeEntry>> nodes_;
   std::size_t next_node_ = 0;
   std::unique_ptr<VersionedKv::Image> kv_;

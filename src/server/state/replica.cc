@@ -54,6 +54,12 @@ void Replica::lead(Epoch epoch, Incarnation incarnation, Callback<Done> done) {
 }
 
 void Replica::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
+  const auto* announce = std::get_if<cluster::AnnounceServer>(&command);
+  if (announce != nullptr && state_.server(announce->id) == nullptr &&
+      state_.servers().size() >= cluster::kServersMax) {
+    return done({Errc::kThrottled, "the cluster knows " + std::to_string(cluster::kServersMax) +
+                                       " servers already; remove those that are gone for good"});
+  }
   log_.append(cluster::encode(command),
               [this, done = std::move(done)](Result<rlog::Ack> ack) { acknowledge(ack, done); });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/cluster/snapshot.h"
@@ -40,6 +41,27 @@ TEST_F(ReplicaTest, WhoeverWatchesHearsOfAReplacedStateBeforeAnythingElseCanSeeI
   ASSERT_TRUE(loader->finish().ok());
   EXPECT_EQ(behind->state().topology().version(), TopologyVersion(1));
   EXPECT_EQ(reloaded, 1);
+}
+
+TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
+  cluster::ClusterState full;
+  const auto announce = [](std::size_t i) {
+    return cluster::AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1", {}};
+  };
+  for (std::size_t i = 0; i < cluster::kServersMax; ++i) {
+    ASSERT_TRUE(full.apply(cluster::encode(announce(i)), {i + 1, 0, {}}));
+  }
+  cluster::SnapshotParts parts(full);
+  const auto here = replica({.applied = {}, .reloaded = [] {}, .deposed = {}, .stopped = {}});
+  const auto loader = here->load();
+  while (const auto part = parts.next()) ASSERT_TRUE(loader->part(*part).ok());
+  ASSERT_TRUE(loader->finish().ok());
+  std::optional<Errc> answer;
+  const auto note = [&](const Result<cluster::Answer>& given) { answer = given.code(); };
+  here->propose(announce(cluster::kServersMax), note);
+  EXPECT_EQ(answer, Errc::kThrottled);
+  here->propose(announce(0), note);
+  EXPECT_EQ(answer, Errc::kUnavailable) << "one that is known goes on to the log, not led here";
 }
 
 }  // namespace

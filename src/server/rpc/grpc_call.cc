@@ -63,7 +63,11 @@ void GrpcCall::accepted(bool ok) {
   // The server shuts down and cancels it; nothing may be begun any more.
   if (!host_.on_call) return;
   accept(host_);
+  const bool full = host_.calls.size() >= host_.calls_max;
   host_.calls.insert(this);
+  if (full) {
+    return finish({Code::kResourceExhausted, "this server has as many calls open as it takes", {}});
+  }
   host_.on_call(shared_from_this());
 }
 

@@ -32,6 +32,7 @@ struct CallHost {
   std::string server_id;
   std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
   std::unordered_set<GrpcCall*> calls;   ///< Accepted, and not over.
+  std::size_t calls_max = 0;
 };
 
 /// A call as gRPC has it. Lives as long as gRPC holds one of its operations, or a user it.

@@ -23,6 +23,13 @@ namespace {
 /// Calls that may arrive in one moment without waiting for the loop.
 constexpr int kAcceptsAhead = 64;
 
+/// Of one connection. Further ones wait in the client.
+constexpr int kStreamsMax = 10'000;
+/// A connection that is silent for so long is asked, and given up when it does not answer: the
+/// calls of a client that was cut off would otherwise stay until the kernel gives up.
+constexpr int kAskAfterMs = 30'000;
+constexpr int kAnswerWithinMs = 10'000;
+
 /// The name of a service, for reflection and health. Its methods all go to the generic handler, and
 /// gRPC lists a service by the methods registered for it: this registers one that nobody can name.
 class NamedService final : public grpc::Service {
@@ -50,6 +57,7 @@ class RpcServer::Impl {
   Impl(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
       : loop_(loop), options_(std::move(options)) {
     host_.server_id = options_.id;
+    host_.calls_max = options_.calls_max;
     host_.on_call = std::move(on_call);
   }
   ~Impl() { close(); }
@@ -75,6 +83,9 @@ class RpcServer::Impl {
     // Clients and servers may ping this often to find a hung connection.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAskAfterMs);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAnswerWithinMs);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
     queue_ = builder.AddCompletionQueue();
     host_.queue = queue_.get();
     server_ = builder.BuildAndStart();

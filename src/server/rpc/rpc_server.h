@@ -19,6 +19,8 @@ struct RpcServerOptions {
   std::string listen;                 ///< host:port; port 0 picks one.
   std::string id;                     ///< This server's, told to servers that forward calls to us.
   std::vector<std::string> services;  ///< Their full names, for reflection.
+  /// Open calls, watches included. Further ones are refused with RESOURCE_EXHAUSTED.
+  std::size_t calls_max = 50'000;
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the

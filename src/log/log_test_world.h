@@ -104,13 +104,12 @@ class LesserStore final : public ObjectStore {
            Callback<Revision> done) override {
     // As the file store does: whoever does not care what was there repairs it.
     if (when.kind == Precondition::Kind::kNone) troubles_->gets.erase(key);
-    if (!troubles_->no_puts.empty() && key.starts_with(troubles_->no_puts)) {
-      return loop_.post([done = std::move(done)] { done({Errc::kUnavailable, "no space"}); });
-    }
+    if (refuses(key)) return refuse(std::move(done));
     inner_->put(std::move(key), std::move(body), std::move(when), by, std::move(done));
   }
   void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
                    Callback<Revision> done) override {
+    if (refuses(key)) return refuse(std::move(done));
     inner_->guarded_put(std::move(key), std::move(body), std::move(when), std::move(guard), by,
                         std::move(done));
   }
@@ -126,6 +125,13 @@ class LesserStore final : public ObjectStore {
   }
 
  private:
+  [[nodiscard]] bool refuses(const Key& key) const {
+    return !troubles_->no_puts.empty() && key.starts_with(troubles_->no_puts);
+  }
+  void refuse(Callback<Revision> done) {
+    loop_.post([done = std::move(done)] { done({Errc::kUnavailable, "no space"}); });
+  }
+
   Loop& loop_;
   std::unique_ptr<ObjectStore> inner_;
   Capabilities left_;

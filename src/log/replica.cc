@@ -68,13 +68,13 @@ bool ReplicatedLog::Impl::apply(std::string_view body, Origin origin, Verdict* v
   return true;
 }
 
-void ReplicatedLog::Impl::depose(const std::string& reason) {
+void ReplicatedLog::Impl::depose(const std::string& reason, Errc to_lead) {
   if (!term_) return;
   Term term = std::move(*term_);
   term_.reset();
   const Epoch by = position_.epoch > term.epoch ? position_.epoch : Epoch();
   refuse_waiting("the term is over: " + reason);
-  if (term.on_lead) term.on_lead({Errc::kConflict, reason});
+  if (term.on_lead) term.on_lead({to_lead, reason});
   for (const Callback<Done>& done : term.on_retired) done(Done{});
   tell(Deposed{term.epoch, by, reason});
 }

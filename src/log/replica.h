@@ -81,7 +81,7 @@ class ReplicatedLog::Impl {
   void idle();
   enum class Origin { kOwn, kOther };
   [[nodiscard]] bool apply(std::string_view body, Origin origin, Verdict* verdict = nullptr);
-  void depose(const std::string& reason);
+  void depose(const std::string& reason, Errc to_lead = Errc::kConflict);
   void stop(Error reason);
   void tell(Event event);
 

@@ -216,7 +216,8 @@ void ReplicatedLog::Impl::settled_other(const std::string& body) {
 void ReplicatedLog::Impl::settled_unknown(bool compacted) {
   append_.reset();
   answer_in_flight({Errc::kAmbiguous, "nobody can tell whether it was applied or will be"});
-  depose(compacted ? "the number was compacted meanwhile" : "an append could not be settled");
+  depose(compacted ? "the number was compacted meanwhile" : "an append could not be settled",
+         Errc::kAmbiguous);
   if (compacted) return load_snapshot();
   look_ = true;
   idle();

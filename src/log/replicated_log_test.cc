@@ -96,6 +96,12 @@ TEST_P(ReplicatedLogTest, RefusesAnEpochThatTheLogHasPassed) {
   EXPECT_TRUE(world_.lead(*old, 5, "another run").is(Errc::kConflict));
 }
 
+TEST_P(ReplicatedLogTest, ABarrierThatWasGivenUpMayBeInAllTheSame) {
+  const auto replica = world_.opened();
+  world_.refuse_puts(keys_.log());
+  EXPECT_TRUE(world_.lead(*replica, 1).is(Errc::kAmbiguous));
+}
+
 TEST_P(ReplicatedLogTest, RetiresAfterWhatIsInFlight) {
   const auto leader = world_.leader(1);
   bool acknowledged = false;

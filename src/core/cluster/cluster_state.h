@@ -55,6 +55,9 @@ class ClusterState {
   /// because the others have applied it (kUnsupported, kCorrupt).
   Result<Applied> apply(std::string_view command, const Place& place);
 
+  /// For an entry of the log that holds no commands.
+  void pass_time(LogTime time) { topology_.pass_time(time); }
+
   [[nodiscard]] const membership::Topology& topology() const { return topology_; }
   [[nodiscard]] const VersionedKv& kv() const { return kv_; }
   [[nodiscard]] VersionedKv& kv() { return kv_; }

@@ -72,6 +72,8 @@ class Topology {
   ApplyResult apply(const TimedCommand& timed) { return apply(timed.command, timed.time); }
 
   [[nodiscard]] TopologyVersion version() const { return version_; }
+  /// Time passes also where nothing is changed. Log time never falls.
+  void pass_time(LogTime time) { log_time_ = next_log_time(log_time_, time); }
   [[nodiscard]] LogTime log_time() const { return log_time_; }
   /// How many registrations were accepted so far; see BatchHeartbeat::as_of.
   [[nodiscard]] std::uint64_t registrations() const { return registrations_; }

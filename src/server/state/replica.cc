@@ -87,6 +87,8 @@ void Replica::barrier(Callback<Done> done) {
 Status Replica::apply(const rlog::AcceptedEntry& entry) {
   answers_.clear();
   answered_ = entry.index;
+  // L8: a barrier tells a new leader how long nothing was written, and hence heard.
+  state_.pass_time(entry.time);
   std::vector<membership::Event> events;
   for (std::size_t i = 0; i < entry.commands.size(); ++i) {
     auto applied = state_.apply(entry.commands[i], {entry.index.value(), i, entry.time});

@@ -43,6 +43,23 @@ TEST_F(ReplicaTest, WhoeverWatchesHearsOfAReplacedStateBeforeAnythingElseCanSeeI
   EXPECT_EQ(reloaded, 1);
 }
 
+// L8.
+TEST_F(ReplicaTest, TheTimeOfABarrierPassesInTheState) {
+  const auto here = replica({.applied = [](const std::vector<membership::Event>&) {},
+                             .reloaded = {},
+                             .deposed = {},
+                             .stopped = {}});
+  const Incarnation run("run");
+  const auto barrier = [&](std::uint64_t index, membership::LogTime time) {
+    return rlog::AcceptedEntry{rlog::Index(index),        Epoch(1), run, time,
+                               rlog::EntryKind::kBarrier, {}};
+  };
+  ASSERT_TRUE(here->apply(barrier(1, membership::testing::at(100))).ok());
+  EXPECT_EQ(here->state().topology().log_time(), membership::testing::at(100));
+  ASSERT_TRUE(here->apply(barrier(2, membership::testing::at(50))).ok());
+  EXPECT_EQ(here->state().topology().log_time(), membership::testing::at(100));
+}
+
 TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
   cluster::ClusterState full;
   const auto announce = [](std::size_t i) {

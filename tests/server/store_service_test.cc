@@ -144,6 +144,13 @@ TEST_F(StoreServiceTest, AWatchResumesWhereItWasAndResetsWhereItCannot) {
   ASSERT_TRUE(fresh->Read(&response));
   EXPECT_EQ(response.events_size(), 0);
   EXPECT_FALSE(response.reset());
+
+  // A cursor of another history, as after a restore, is answered and does not wait.
+  request.set_after_revision(resumed << 20);
+  Context other(20s);
+  auto stranger = server_.store().Watch(&other, request);
+  ASSERT_TRUE(stranger->Read(&response));
+  EXPECT_TRUE(response.reset());
 }
 
 TEST_F(StoreServiceTest, ABackupHoldsTheWholeLog) {

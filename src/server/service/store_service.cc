@@ -122,9 +122,11 @@ void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& re
 }
 
 void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request) {
-  // "From now on" means from everything that was acknowledged before.
-  const bool from_now = request.after_revision() == 0;
-  cluster_.read(call, from_now, [this, call, request] {
+  // "From now on" means from everything that was acknowledged before. Whoever has seen more than
+  // this server waits until it has caught up, and is of another history when that is not enough.
+  const cluster::KvRevision after = request.after_revision();
+  const bool fresh = after == 0 || after > cluster_.state().kv().revision();
+  cluster_.read(call, fresh, [this, call, request] {
     hub_.watch(call, request.prefix(), request.after_revision());
   });
 }

@@ -59,7 +59,7 @@ void StoreHub::pump(const Shared& watcher) {
   if (watcher->writing || watcher->call->over()) return;
   const cluster::VersionedKv& kv = state_.kv();
   v1::StoreWatchResponse response;
-  if (!kv.remembers(watcher->revision)) {
+  if (!kv.remembers(watcher->revision) || watcher->revision > kv.revision()) {
     response.set_reset(true);
     watcher->revision = kv.revision();
   } else {

@@ -26,7 +26,8 @@ class StoreHub {
   StoreHub(Loop& loop, const cluster::ClusterState& state, Options options);
   ~StoreHub();
 
-  /// Takes over a call that has asked for what changes after `after`; 0 for "from now on".
+  /// Takes over a call that has asked for what changes after `after`; 0 for "from now on". One from
+  /// after our time is of another history: that this server has caught up is the caller's to see.
   void watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after);
   /// After each entry, and after the whole state was replaced.
   void publish();

@@ -34,6 +34,11 @@ Status check_engine(const ServerConfig& config) {
                  config.engine.substr(0, config.engine.find(':')) +
                  ":// every server is simply given the same --engine");
   }
+  const ServerConfig unset;
+  if (config.etcd != unset.etcd || config.engine_quota_mb != unset.engine_quota_mb) {
+    return wrong(
+        "--etcd and --engine-quota-mb are for --engine managed, which runs an etcd itself");
+  }
   const auto url = Url::parse(config.engine);
   if (!url) return wrong("--engine: " + url.error().message);
   if (url->scheme != "file" && url->scheme != "etcd" && url->scheme != "s3") {

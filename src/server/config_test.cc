@@ -252,6 +252,11 @@ TEST(ServerConfigTest, AManagedClusterBeginsWithOneThreeOrFive) {
               HasSubstr("--data-dir"));
 }
 
+TEST(ServerConfigTest, WhatIsForAManagedEngineIsRefusedWithAnother) {
+  EXPECT_THAT(problem({"--dev", "--etcd", "/opt/etcd"}), HasSubstr("--engine managed"));
+  EXPECT_THAT(problem({"--dev", "--engine-quota-mb", "100"}), HasSubstr("--engine managed"));
+}
+
 TEST(ServerConfigTest, AJoiningServerSaysWhereItsEngineIsReached) {
   EXPECT_THAT(problem(managed({"--join", "h1:9000"})), HasSubstr("--peers s1=HOST:9001"));
   EXPECT_EQ(problem(managed({"--join", "h1:9000", "--peer-listen", "127.0.0.1:9001"})), "");

@@ -176,7 +176,7 @@ void ServerConfig::complete() {
   if (heartbeat_batch_interval == 0s) {
     // Every batch is a request that S3 charges for.
     heartbeat_batch_interval =
-        on_s3(*this) ? std::min<Duration>(membership.heartbeat_interval / 2, 10s) : Duration(1s);
+        on_s3(*this) ? std::min<Duration>(membership.heartbeat_interval, 10s) : Duration(1s);
   }
   membership.heartbeat_batch_interval = heartbeat_batch_interval;
 }

@@ -53,7 +53,7 @@ struct ServerConfig {
 
   /// The timeouts of failure detection, and the ring.
   membership::Options membership;
-  /// Zero: 1 s, on S3 half a heartbeat_interval, at most 10 s. complete() hands it to `membership`.
+  /// Zero: 1 s, on S3 a heartbeat_interval, at most 10 s. complete() hands it to `membership`.
   Duration heartbeat_batch_interval{0};
 
   /// Of the servers' own leadership. Zero: 2 s, on S3 15 s.

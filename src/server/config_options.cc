@@ -140,7 +140,7 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_duration(c.membership.joining_timeout, v); }},
       {"leader-grace-period", "TIME", "After an election no node goes DOWN for this long; 90s",
        [](Config& c, Text v) { return set_duration(c.membership.leader_grace_period, v); }},
-      {"heartbeat-batch-interval", "TIME", "Heartbeats are gathered for this long; 1s, on S3 5s",
+      {"heartbeat-batch-interval", "TIME", "Heartbeats are gathered for this long; 1s, on S3 10s",
        [](Config& c, Text v) { return set_duration(c.heartbeat_batch_interval, v); }},
       {"flap-window", "TIME", "In which suspicions count as flapping; 10m",
        [](Config& c, Text v) { return set_duration(c.membership.flap_window, v); }},

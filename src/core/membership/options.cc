@@ -41,9 +41,9 @@ Status Options::validate() const {
       return invalid(with(name, value) + " must be more than 0 and at most 7 days");
     }
   }
-  if (heartbeat_batch_interval >= heartbeat_interval) {
+  if (heartbeat_batch_interval > heartbeat_interval) {
     return invalid(with("heartbeat_batch_interval", heartbeat_batch_interval) +
-                   " must be shorter than " + with("heartbeat_interval", heartbeat_interval) +
+                   " must not be longer than " + with("heartbeat_interval", heartbeat_interval) +
                    ", or a node's heartbeats wait longer than it takes to send the next");
   }
   if (suspect_timeout <= 3 * heartbeat_interval) {

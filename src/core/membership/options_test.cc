@@ -35,7 +35,7 @@ TEST(MembershipOptionsTest, ValuesThatCannotWorkTogetherAreRefusedWithTheReason)
       {[](Options& o) { o.heartbeat_interval = 0s; }, "heartbeat_interval", "more than 0"},
       {[](Options& o) { o.down_timeout = -1s; }, "down_timeout", "more than 0"},
       {[](Options& o) { o.joining_timeout = 10000h; }, "joining_timeout", "7 days"},
-      {[](Options& o) { o.heartbeat_batch_interval = 10s; }, "heartbeat_batch_interval", "shorter"},
+      {[](Options& o) { o.heartbeat_batch_interval = 11s; }, "heartbeat_batch_interval", "longer"},
       {[](Options& o) { o.suspect_timeout = 30s; }, "suspect_timeout 30s", "lost packets"},
       {[](Options& o) { o.down_timeout = 45s; }, "down_timeout 45s", "SUSPECT comes first"},
       {[](Options& o) { o.leader_grace_period = 89s; }, "leader_grace_period", "time to find it"},

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kAdmit = "/muster.v1.PeerService/Admit";
 constexpr Duration kAdmitTimeout = 10s;
+constexpr Duration kDrainLimit = 200ms;
 
 v1::AdmitResponse to_proto(const engine::Members& members) {
   v1::AdmitResponse response;
@@ -163,7 +164,7 @@ void Server::ask_admission(std::vector<std::string> contacts, engine::Admission 
 
 void Server::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
-  const auto end = [this, done = std::move(done)] {
+  const auto close = [this, done = std::move(done)] {
     rpc_.close();
     peer_.reset();
     restore_.reset();
@@ -171,6 +172,8 @@ void Server::stop(std::function<void()> done) {
     if (!engine_) return done();
     engine_->stop(done);
   };
+  // What was acknowledged on the last moments must not look cut off to its client.
+  const auto end = [this, close] { rpc_.drain(kDrainLimit, [this, close] { loop_.post(close); }); };
   if (!peer_) return end();
   // Not from within the peer: it goes with what it calls.
   peer_->stop([this, end] { loop_.post(end); });

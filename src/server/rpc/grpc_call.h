@@ -49,6 +49,8 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] Duration time_left() const override;
   [[nodiscard]] bool forwarded() const override;
   [[nodiscard]] bool over() const override { return over_; }
+  /// Its answer is on the way, and has not left yet.
+  [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
   void read(std::function<void(std::optional<std::string>)> done) override;
   void write(Payload message, std::function<void()> done) override;
   void finish(RpcStatus status) override;

@@ -10,6 +10,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -29,6 +30,9 @@ constexpr int kStreamsMax = 10'000;
 /// calls of a client that was cut off would otherwise stay until the kernel gives up.
 constexpr int kAskAfterMs = 30'000;
 constexpr int kAnswerWithinMs = 10'000;
+
+/// How often it is looked whether all answers have left.
+constexpr Duration kDrainLook = 5ms;
 
 /// The name of a service, for reflection and health. Its methods all go to the generic handler, and
 /// gRPC lists a service by the methods registered for it: this registers one that nobody can name.
@@ -55,7 +59,7 @@ void add_reflection() {
 class RpcServer::Impl {
  public:
   Impl(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
-      : loop_(loop), options_(std::move(options)) {
+      : loop_(loop), options_(std::move(options)), drain_timer_(loop) {
     host_.server_id = options_.id;
     host_.calls_max = options_.calls_max;
     host_.on_call = std::move(on_call);
@@ -104,10 +108,23 @@ class RpcServer::Impl {
     if (server_) server_->GetHealthCheckService()->SetServingStatus(serving);
   }
 
+  void drain(Duration limit, std::function<void()> done) {
+    drain(loop_.now() + limit, std::move(done));
+  }
+
   [[nodiscard]] PeerClient& peers() { return *peers_; }
+
+  void drain(MonoTime by, std::function<void()> done) {
+    const auto leaving = [](const GrpcCall* call) { return call->finishing(); };
+    if (loop_.now() >= by || std::none_of(host_.calls.begin(), host_.calls.end(), leaving)) {
+      return done();
+    }
+    drain_timer_.arm(kDrainLook, [this, by, done = std::move(done)] { drain(by, done); });
+  }
 
   void close() {
     if (std::exchange(closed_, true)) return;
+    drain_timer_.cancel();
     host_.on_call = {};
     if (peers_) peers_->close();
     for (GrpcCall* call : host_.calls) call->abort();
@@ -128,6 +145,7 @@ class RpcServer::Impl {
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PeerClient> peers_;
   std::unique_ptr<CompletionPoller> poller_;
+  Timer drain_timer_;
   bool closed_ = false;
 };
 
@@ -148,6 +166,10 @@ void RpcServer::call_peer(const std::string& address, const std::string& method,
                           std::string request, Duration timeout,
                           std::function<void(RpcStatus, std::string)> done) {
   impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+}
+
+void RpcServer::drain(Duration limit, std::function<void()> done) {
+  impl_->drain(limit, std::move(done));
 }
 
 void RpcServer::close() {

@@ -45,6 +45,10 @@ class RpcServer {
   void call_peer(const std::string& address, const std::string& method, std::string request,
                  Duration timeout, std::function<void(RpcStatus, std::string)> done);
 
+  /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
+  /// close() may follow. Calls go on coming in meanwhile.
+  void drain(Duration limit, std::function<void()> done);
+
   /// Ends every call and stops listening. Nothing is called back afterwards.
   void close();
 

@@ -75,5 +75,29 @@ TEST_F(RpcServerTest, RefusesMoreCallsThanItTakesAndTakesOthersAgain) {
   ASSERT_TRUE(until([this] { return held_.size() == 1; }));
 }
 
+TEST_F(RpcServerTest, AnswersThatAreOnTheirWayArriveBeforeItCloses) {
+  const std::size_t bytes = 1 << 20;
+  bool drained = false;
+  on_call_ = [&](const CallPtr& call) {
+    call->reply(payload(std::string(bytes, 'x')));
+    server_.drain(10s, [&] {
+      drained = true;
+      loop_.post([this] { server_.close(); });
+    });
+  };
+  ask();
+  ASSERT_TRUE(until([&] { return drained && answers_.size() == 1; }));
+  EXPECT_EQ(answers_[0].code, Code::kOk);
+  EXPECT_EQ(answers_[0].bytes, bytes);
+}
+
+TEST_F(RpcServerTest, ACallThatNobodyAnswersDoesNotHoldUpTheEnd) {
+  ask();
+  ASSERT_TRUE(until([this] { return held_.size() == 1; }));
+  bool drained = false;
+  server_.drain(10s, [&] { drained = true; });
+  EXPECT_TRUE(drained);
+}
+
 }  // namespace
 }  // namespace muster::rpc

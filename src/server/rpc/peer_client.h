@@ -2,6 +2,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,8 +10,8 @@
 #include <unordered_set>
 
 #include "base/loop.h"
-#include "server/rpc/completion_queue.h"
 #include "server/rpc/status.h"
+#include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {
@@ -30,6 +31,8 @@ class PeerClient {
             Duration timeout, Done done);
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
+  /// Nothing of it is left with gRPC. Only after close().
+  [[nodiscard]] bool ended() const { return operations_ == 0; }
 
  private:
   struct PeerCall;
@@ -46,6 +49,7 @@ class PeerClient {
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;
+  std::size_t operations_ = 0;  ///< That gRPC has not completed.
   Lifetime lifetime_;
 };
 

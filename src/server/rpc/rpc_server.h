@@ -6,9 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "server/rpc/call.h"
+
+namespace muster {
+class EventLoop;
+}  // namespace muster
+
+namespace muster::remote {
+class LoopQueue;
+}  // namespace muster::remote
 
 namespace muster::rpc {
 
@@ -24,12 +32,13 @@ struct RpcServerOptions {
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the
-/// loop; answers server reflection and grpc.health.v1 by itself. One thread polls gRPC.
+/// loop; answers server reflection and grpc.health.v1 by itself. The loop's own thread works gRPC,
+/// so there is one of these to a loop.
 ///
 /// Plaintext: listens on loopback only, whatever it is told. Loop thread only.
 class RpcServer {
  public:
-  RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
+  RpcServer(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
   ~RpcServer();
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
@@ -39,9 +48,11 @@ class RpcServer {
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
 
-  /// One request to another server and its answer, on the thread that polls anyway. The status is
-  /// the other server's, or UNAVAILABLE when the request never left. When it left and no server
-  /// answered, it is UNKNOWN.
+  /// For other users of gRPC on this loop, from start() to the end of this object.
+  [[nodiscard]] remote::LoopQueue* queue();
+
+  /// One request to another server and its answer. The status is the other server's, or
+  /// UNAVAILABLE when the request never left. When it left and no server answered, it is UNKNOWN.
   void call_peer(const std::string& address, const std::string& method, std::string request,
                  Duration timeout, std::function<void(RpcStatus, std::string)> done);
 

@@ -43,16 +43,19 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
                        std::min(call->time_left(), kForwardTimeout), std::move(done));
 }
 
+void Cluster::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
+  if (Status s = cluster::validate(command); !s) return done(s.error());
+  parts_.replica.propose(command, std::move(done));
+}
+
 void Cluster::propose(const rpc::CallPtr& call, const cluster::Command& command,
                       std::function<void(const cluster::Answer&)> done,
                       const std::function<rpc::RpcStatus(const Error&)>& refused) {
-  if (Status s = cluster::validate(command); !s) return call->finish(rpc::to_status(s.error()));
-  parts_.replica.propose(
-      command, [call, done = std::move(done), refused](const Result<cluster::Answer>& answer) {
-        if (answer) return done(*answer);
-        const Error& error = answer.error();
-        call->finish(refused ? refused(error) : rpc::to_status(error));
-      });
+  propose(command, [call, done = std::move(done), refused](const Result<cluster::Answer>& answer) {
+    if (answer) return done(*answer);
+    const Error& error = answer.error();
+    call->finish(refused ? refused(error) : rpc::to_status(error));
+  });
 }
 
 void Cluster::read(const rpc::CallPtr& call, bool fresh, std::function<void()> then) {

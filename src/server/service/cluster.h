@@ -51,7 +51,9 @@ class Cluster {
   void ask_leader(const rpc::CallPtr& call, std::string request,
                   std::function<void(rpc::RpcStatus, std::string)> done);
 
-  /// Has a valid command applied. A refusal is told to `refused` where given, and to the caller.
+  /// Has a command applied; one that is not valid is refused.
+  void propose(const cluster::Command& command, Callback<cluster::Answer> done);
+  /// The same for a call. A refusal is told to `refused` where given, and to the caller.
   void propose(const rpc::CallPtr& call, const cluster::Command& command,
                std::function<void(const cluster::Answer&)> done,
                const std::function<rpc::RpcStatus(const Error&)>& refused = {});

@@ -83,6 +83,25 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   return response;
 }
 
+rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
+  const rlog::Index applied = cluster_.replica().log().applied();
+  if (nodes_at_ != applied) {
+    v1::GetTopologyResponse nodes;
+    to_proto(cluster_.state().topology(), nodes);
+    nodes_bytes_ = nodes.SerializeAsString();
+    nodes_at_ = applied;
+  }
+  // A message is its fields one after another, so the rest of them may follow.
+  v1::GetTopologyResponse rest;
+  rest.set_leader_id(cluster_.leader().id);
+  if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
+  std::string bytes;
+  bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());
+  bytes = nodes_bytes_;
+  rest.AppendToString(&bytes);
+  return rpc::payload(std::move(bytes));
+}
+
 v1::HealthCheckResponse CoordinatorService::health() const {
   const LeaderView leader = cluster_.leader();
   const membership::Topology& topology = cluster_.state().topology();
@@ -105,11 +124,7 @@ v1::HealthCheckResponse CoordinatorService::health() const {
 void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
   const bool fresh = request.linearizable();
-  cluster_.read(call, fresh, [this, call, fresh] {
-    v1::GetTopologyResponse response = topology();
-    if (fresh) response.set_age_ms(0);
-    rpc::reply(call, response);
-  });
+  cluster_.read(call, fresh, [this, call, fresh] { call->reply(topology_bytes(fresh)); });
 }
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
@@ -173,22 +188,21 @@ void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::Heartbeat
 }
 
 void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
-  call->read([this, call](std::optional<std::string> bytes) {
-    if (!bytes) return call->finish({});
-    on_batch(call, *bytes);
-  });
+  rpc::Pipeline::run(cluster_.loop(), call, {},
+                     [this, call](const std::string& bytes, rpc::Pipeline::Answer answer) {
+                       on_batch(call, bytes, std::move(answer));
+                     });
 }
 
-void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
-  const auto answer = [this, call](rpc::Payload response) {
-    call->write(std::move(response), [this, call] { HeartbeatStream(call); });
-  };
+void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes,
+                                  rpc::Pipeline::Answer answer) {
   // T09: a follower's heartbeats reach the leader, or are refused.
   if (!cluster_.term().active()) {
-    return cluster_.ask_leader(call, bytes, [call, answer](rpc::RpcStatus status, std::string own) {
-      if (!status.ok()) return call->finish(std::move(status));
-      answer(rpc::payload(std::move(own)));
-    });
+    return cluster_.ask_leader(
+        call, bytes, [call, answer = std::move(answer)](rpc::RpcStatus status, std::string own) {
+          if (!status.ok()) return call->finish(std::move(status));
+          answer(rpc::payload(std::move(own)));
+        });
   }
   v1::HeartbeatBatch batch;
   if (!rpc::parse(call, bytes, batch)) return;

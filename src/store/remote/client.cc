@@ -87,7 +87,9 @@ struct Client::Call {
 };
 
 Client::Client(ClientOptions options, Loop& loop)
-    : options_(std::move(options)), loop_(loop), thread_(loop) {
+    : options_(std::move(options)),
+      loop_(loop),
+      completions_(Completions::make(loop, options_.loop_queue)) {
   for (const std::string& endpoint : options_.endpoints) add_channel(endpoint);
 }
 
@@ -138,12 +140,12 @@ void Client::attempt(const Shared& call) {
   attempt->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
   prepare(attempt->context);
   grpc::GenericStub stub(channels_[current_]);
-  attempt->stream = stub.PrepareCall(&attempt->context, call->method, thread_.queue());
+  attempt->stream = stub.PrepareCall(&attempt->context, call->method, queue());
   call->attempt = attempt;
   ++call->attempts;
   limit_attempt(call);
-  attempt->stream->StartCall(CompletionThread::tag(
-      lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
+  attempt->stream->StartCall(
+      tag(lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
 }
 
 void Client::limit_attempt(const Shared& call) {
@@ -167,21 +169,19 @@ void Client::limit_attempt(const Shared& call) {
 void Client::on_open(const Shared& call, const std::shared_ptr<Attempt>& attempt, bool ok) {
   if (call->attempt != attempt) return;
   const auto finish = [this, call, attempt] {
-    attempt->stream->Finish(&attempt->status,
-                            CompletionThread::tag(lifetime_.wrap(
-                                [this, call, attempt](bool) { on_finish(call, attempt); })));
+    attempt->stream->Finish(
+        &attempt->status,
+        tag(lifetime_.wrap([this, call, attempt](bool) { on_finish(call, attempt); })));
   };
   if (!ok) return finish();
   attempt->sent = true;
   // From here on a write belongs to this server, however long it takes.
   if (call->access == Access::kWrite) call->pause.cancel();
-  attempt->stream->WriteLast(call->request, grpc::WriteOptions(),
-                             CompletionThread::tag([attempt](bool) {}));
-  attempt->stream->Read(&attempt->response,
-                        CompletionThread::tag(lifetime_.wrap([call, attempt, finish](bool read) {
-                          attempt->answered = read;
-                          if (call->attempt == attempt) finish();
-                        })));
+  attempt->stream->WriteLast(call->request, grpc::WriteOptions(), tag([attempt](bool) {}));
+  attempt->stream->Read(&attempt->response, tag(lifetime_.wrap([call, attempt, finish](bool read) {
+    attempt->answered = read;
+    if (call->attempt == attempt) finish();
+  })));
 }
 
 void Client::on_finish(const Shared& call, const std::shared_ptr<Attempt>& attempt) {

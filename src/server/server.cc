@@ -91,7 +91,8 @@ void Server::start_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store = open_store(url, loop_, {.tls = {}, .loop_queue = rpc_.queue()});
+  auto store =
+      open_store(url, loop_, {.tls = {}, .follow_leader = true, .loop_queue = rpc_.queue()});
   if (!store) return on_fatal_(store.error());
   store_ = std::move(*store);
   if (!config_.restore.empty()) return restore();

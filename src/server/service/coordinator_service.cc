@@ -168,10 +168,13 @@ void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
 Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
   const auto reported = to_reported_state(beat.reported_state());
   if (!reported) return reported.error();
+  Status noted = cluster_.term().heartbeat(NodeId(beat.node_id()),
+                                           membership::Generation(beat.generation_id()), *reported);
+  if (noted) return noted;
+  // What was accepted is well-formed. What was not may have been refused for its form.
   if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
   if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
-  return cluster_.term().heartbeat(NodeId(beat.node_id()),
-                                   membership::Generation(beat.generation_id()), *reported);
+  return noted;
 }
 
 void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request) {
@@ -204,13 +207,13 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
           answer(rpc::payload(std::move(own)));
         });
   }
-  v1::HeartbeatBatch batch;
-  if (!rpc::parse(call, bytes, batch)) return;
-  if (batch.heartbeats_size() > kBatchBeatsMax) {
+  // One message for all, because parsing into it again needs no memory.
+  if (!rpc::parse(call, bytes, batch_)) return;
+  if (batch_.heartbeats_size() > kBatchBeatsMax) {
     return call->finish(
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
-  answer(rpc::to_payload(note(batch)));
+  answer(rpc::to_payload(note(batch_)));
 }
 
 v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& batch) {

@@ -39,7 +39,8 @@ class CoordinatorService {
 
   Cluster& cluster_;
   TopologyHub& hub_;
-  std::string nodes_bytes_;  ///< What a topology says of nodes and ring, as of that entry.
+  v1::HeartbeatBatch batch_;  ///< The one that is being noted.
+  std::string nodes_bytes_;   ///< What a topology says of nodes and ring, as of that entry.
   std::optional<rlog::Index> nodes_at_;
 };
 

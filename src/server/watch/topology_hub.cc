@@ -12,8 +12,8 @@ namespace {
 /// Many watchers come at once after a server was lost; heartbeats alone do not make them each a
 /// topology of their own.
 constexpr Duration kFullKept = 1s;
-/// A few milliseconds of work.
-constexpr std::size_t kPumpedAtOnce = 128;
+/// About a millisecond of work.
+constexpr std::size_t kPumpedAtOnce = 32;
 
 v1::TopologyUpdate to_update(const membership::Event& event) {
   v1::TopologyUpdate update;

@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace muster::remote {
+namespace {
+
+/// Bounds how long the loop is kept from its other work.
+constexpr std::size_t kHurriedMax = 256;
+
+}  // namespace
 
 LoopQueue::LoopQueue(EventLoop& loop, std::unique_ptr<grpc::CompletionQueue> queue)
     : loop_(loop), queue_(std::move(queue)), alarm_(std::make_unique<grpc::Alarm>()) {
@@ -14,6 +20,7 @@ LoopQueue::LoopQueue(EventLoop& loop, std::unique_ptr<grpc::CompletionQueue> que
 
 LoopQueue::~LoopQueue() {
   loop_.wait_in(nullptr);
+  hurried_ = false;
   deliver();
   queue_->Shutdown();
   while (queue_->Next(&found_.tag, &found_.ok)) {
@@ -23,14 +30,15 @@ LoopQueue::~LoopQueue() {
 }
 
 void LoopQueue::work_until(const std::function<bool()>& done) {
+  hurried_ = false;
   deliver();
   while (!done()) {
-    wait(MonoTime::max());
+    find(MonoTime::max());
     deliver();
   }
 }
 
-void LoopQueue::wait(MonoTime by) {
+bool LoopQueue::find(MonoTime by) {
   gpr_timespec limit = gpr_inf_future(GPR_CLOCK_MONOTONIC);
   if (by == MonoTime::min()) {
     limit = gpr_inf_past(GPR_CLOCK_MONOTONIC);
@@ -39,13 +47,28 @@ void LoopQueue::wait(MonoTime by) {
   }
   found_.any =
       queue_->AsyncNext(&found_.tag, &found_.ok, limit) == grpc::CompletionQueue::GOT_EVENT;
+  return found_.any;
 }
 
-// Nothing of this object is touched after the call: it may have ended it.
+// gRPC looks at its sockets only when nothing is left on the queue. A loop that is busy comes here
+// seldom, and what has arrived, such as the answer that renews its lease, must not wait for long.
+void LoopQueue::wait(MonoTime by) {
+  hurried_ = by == MonoTime::min() || by <= loop_.now();
+  find(hurried_ ? MonoTime::min() : by);
+}
+
 void LoopQueue::deliver() {
-  if (!std::exchange(found_.any, false)) return;
-  if (found_.tag == nullptr) return alarmed_.store(false);
-  static_cast<Completion*>(found_.tag)->complete(found_.ok);
+  std::size_t left = hurried_ ? kHurriedMax : 1;
+  const std::weak_ptr<int> alive = lifetime_.token();
+  while (std::exchange(found_.any, false)) {
+    if (found_.tag == nullptr) {
+      alarmed_.store(false);
+    } else {
+      static_cast<Completion*>(found_.tag)->complete(found_.ok);
+    }
+    // What was called may have ended this object.
+    if (--left == 0 || alive.expired() || !hurried_ || !find(MonoTime::min())) return;
+  }
 }
 
 void LoopQueue::wake() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -45,11 +46,16 @@ class LoopQueue final : public LoopWaiter {
     bool any = false;
   };
 
+  /// Looks for one, and no longer than until `by`.
+  bool find(MonoTime by);
+
   EventLoop& loop_;
   std::unique_ptr<grpc::CompletionQueue> queue_;
   std::unique_ptr<grpc::Alarm> alarm_;
   std::atomic<bool> alarmed_{false};  ///< The alarm is set and has not been heard.
   Found found_;
+  Lifetime lifetime_;
+  bool hurried_ = false;  ///< The loop has other work: all that is here already is taken at once.
 };
 
 }  // namespace muster::remote

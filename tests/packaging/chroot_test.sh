@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# shellcheck disable=SC2016  # What stands in single quotes is for the shell inside.
 # Installs the packages on a Debian that has nothing else, uses them there, and takes them out again.
 #
 # usage: chroot_test.sh DIRECTORY_OF_PACKAGES    (as root; makes a system below $TMPDIR and removes it)
@@ -28,7 +29,8 @@ cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 
 echo "== install"
 chroot "$root" sh -euc 'export DEBIAN_FRONTEND=noninteractive
-  apt-get install -qq -y /var/tmp/muster_*.deb /var/tmp/musterd_*.deb </dev/null >/dev/null'
+  apt-get install -qq -y /var/tmp/muster_*.deb /var/tmp/musterd_*.deb </dev/null >/var/tmp/apt.log 2>&1 ||
+    { cat /var/tmp/apt.log; exit 1; }'
 inside 'test -x /usr/bin/etcd'   # recommended, hence installed
 [[ $(readlink "$root/etc/systemd/system/etcd.service") == /dev/null ]] ||
   fail "the package of etcd could start a service of its own"

@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -6,6 +7,16 @@
 #include "base/log.h"
 #include "cli/program.h"
 #include "platform/signals.h"
+
+namespace {
+
+muster::cli::WindowSize window_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return {};
+  return {size.ws_row};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace muster;
@@ -18,7 +29,9 @@ int main(int argc, char** argv) {
       },
       LogLevel::kWarn);
   const char* no_color = std::getenv("NO_COLOR");
-  const bool colour = ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  const bool seen = ::isatty(STDOUT_FILENO) == 1;
+  const bool colour = seen && (no_color == nullptr || *no_color == '\0');
   cli::Terminal terminal{std::cout, std::cerr, colour, ::isatty(STDERR_FILENO) == 1};
+  if (seen) terminal.window = window_size;
   return cli::run(std::vector<std::string>(argv + 1, argv + argc), terminal);
 }

@@ -1,12 +1,17 @@
 # How a module, its tests and a program are declared; nothing else in the tree adds targets.
 
+# What every target of ours is compiled with; of it, those who use an installed library get the
+# language, the headers and the threads.
 add_library(muster_options INTERFACE)
+target_compile_features(muster_options INTERFACE cxx_std_20)
 target_compile_options(muster_options INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>")
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  target_compile_options(muster_options INTERFACE -Wthread-safety)
+  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wthread-safety>)
 endif()
-target_include_directories(muster_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(muster_options INTERFACE
+  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>
+  $<INSTALL_INTERFACE:include/muster>)
 target_link_libraries(muster_options INTERFACE Threads::Threads)
 
 # tests_LABEL builds the tests that carry the label: a sanitizer run builds no more than it runs.
@@ -27,10 +32,13 @@ function(muster_module name)
   list(TRANSFORM ARG_DEPS PREPEND muster_)
   list(TRANSFORM ARG_TEST_DEPS PREPEND muster_)
   target_link_libraries(muster_${name} PUBLIC muster_options ${ARG_DEPS} ${ARG_LINK})
-  # Known as headers so that the check of that name can compile each one alone.
+  # Known as headers so that the check of that name can compile each one alone. Apart from the
+  # library, whose installed headers are fewer.
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.h)
-  target_sources(muster_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src
-    FILES ${headers})
+  add_library(muster_${name}_headers INTERFACE)
+  target_link_libraries(muster_${name}_headers INTERFACE muster_${name})
+  target_sources(muster_${name}_headers INTERFACE FILE_SET HEADERS
+    BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
   if(MUSTER_TESTS AND tests)
     muster_test(test_${name} SOURCES ${tests} DEPS ${name} LINK ${ARG_TEST_DEPS}
       LABELS unit ${ARG_LABELS})

@@ -61,7 +61,8 @@ class TopologyCommand final : public Command {
  private:
   static void print(Terminal& terminal, const client::TopologyImage& topology) {
     terminal.line("version " + std::to_string(topology.version.value()) + ", " +
-                  std::to_string(topology.nodes.size()) + " nodes, " +
+                  std::to_string(topology.nodes.size()) +
+                  (topology.nodes.size() == 1 ? " node, " : " nodes, ") +
                   (topology.leader_id.empty() ? terminal.red("no server leads")
                                               : "server " + topology.leader_id + " leads") +
                   ", " + std::to_string(topology.ring.virtual_nodes) +

@@ -1,17 +1,12 @@
 # How a module, its tests and a program are declared; nothing else in the tree adds targets.
 
-# What every target of ours is compiled with; of it, those who use an installed library get the
-# language, the headers and the threads.
 add_library(muster_options INTERFACE)
-target_compile_features(muster_options INTERFACE cxx_std_20)
 target_compile_options(muster_options INTERFACE
-  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow;-Werror>")
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  target_compile_options(muster_options INTERFACE $<BUILD_INTERFACE:-Wthread-safety>)
+  target_compile_options(muster_options INTERFACE -Wthread-safety)
 endif()
-target_include_directories(muster_options INTERFACE
-  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<INSTALL_INTERFACE:include>
-  $<INSTALL_INTERFACE:include/muster>)
+target_include_directories(muster_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(muster_options INTERFACE Threads::Threads)
 
 # tests_LABEL builds the tests that carry the label: a sanitizer run builds no more than it runs.
@@ -31,14 +26,19 @@ function(muster_module name)
   add_library(muster_${name} STATIC ${sources})
   list(TRANSFORM ARG_DEPS PREPEND muster_)
   list(TRANSFORM ARG_TEST_DEPS PREPEND muster_)
-  target_link_libraries(muster_${name} PUBLIC muster_options ${ARG_DEPS} ${ARG_LINK})
-  # Known as headers so that the check of that name can compile each one alone. Apart from the
-  # library, whose installed headers are fewer.
+  # Our warnings are for us: who uses the installed library does not get them.
+  target_link_libraries(muster_${name} PUBLIC $<BUILD_INTERFACE:muster_options> Threads::Threads
+    ${ARG_DEPS} ${ARG_LINK})
+  # Outside they are <muster/client/…>, so that no other project's client/ is in the way.
+  target_include_directories(muster_${name} INTERFACE $<INSTALL_INTERFACE:include>)
+  # Known as headers so that the check of that name can compile each one alone.
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.h)
-  add_library(muster_${name}_headers INTERFACE)
-  target_link_libraries(muster_${name}_headers INTERFACE muster_${name})
-  target_sources(muster_${name}_headers INTERFACE FILE_SET HEADERS
-    BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
+  set(test_headers ${headers})
+  list(FILTER test_headers INCLUDE REGEX "_test_|/testing")
+  list(FILTER headers EXCLUDE REGEX "_test_|/testing")
+  target_sources(muster_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers}
+    FILE_SET test_headers TYPE HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${test_headers})
   if(MUSTER_TESTS AND tests)
     muster_test(test_${name} SOURCES ${tests} DEPS ${name} LINK ${ARG_TEST_DEPS}
       LABELS unit ${ARG_LABELS})

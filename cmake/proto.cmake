@@ -24,6 +24,5 @@ foreach(proto ${protos})
   list(APPEND generated ${outputs})
 endforeach()
 add_library(muster_proto STATIC ${generated})
-target_include_directories(muster_proto SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}>
-  $<INSTALL_INTERFACE:include>)
+target_include_directories(muster_proto SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}>)
 target_link_libraries(muster_proto PUBLIC gRPC::grpc++ protobuf::libprotobuf)

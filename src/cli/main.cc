@@ -1,3 +1,4 @@
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -7,6 +8,16 @@
 #include "cli/program.h"
 #include "platform/line_writer.h"
 #include "platform/signals.h"
+
+namespace {
+
+muster::cli::WindowSize window_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return {};
+  return {size.ws_row};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace muster;
@@ -20,9 +31,11 @@ int main(int argc, char** argv) {
       },
       LogLevel::kWarn);
   const char* no_color = std::getenv("NO_COLOR");
-  const bool colour = ::isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+  const bool seen = ::isatty(STDOUT_FILENO) == 1;
+  const bool colour = seen && (no_color == nullptr || *no_color == '\0');
   cli::Terminal terminal{std::cout, std::cerr, colour, ::isatty(STDERR_FILENO) == 1,
                          [&errors](const std::string& lines) { errors.write(lines); }};
+  if (seen) terminal.window = window_size;
   const int code = cli::run(std::vector<std::string>(argv + 1, argv + argc), terminal);
   // A reader that has stopped reading holds up the thread that writes, but not this process.
   if (!errors.drain(1s)) ::_exit(code);

@@ -36,6 +36,8 @@ class RunCommand final : public Command {
     return &options_.command_line();
   }
 
+  [[nodiscard]] bool lasting() const override { return true; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     auto plan = options_.plan();
     if (!plan) return plan.error();

@@ -138,6 +138,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     if (leader != metadata.end()) {
       outcome.leader_address.assign(leader->second.data(), leader->second.size());
     }
+    outcome.replaced = metadata.contains("node-replaced");
     // gRPC gives a server's word and its own findings the same codes; only this text tells which
     // of the two it is. Without it the call counts as unanswered, which errs on the safe side.
     const bool from_peer =

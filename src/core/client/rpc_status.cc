@@ -78,9 +78,4 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
   return {Errc::kUnavailable, no_answer(server, status)};
 }
 
-bool says_replaced(const RpcStatus& status) {
-  // The contract has one status code for this and for "DOWN, register anew"; the words differ.
-  return status.code == RpcCode::kFailedPrecondition && holds(status.message, "Zombie");
-}
-
 }  // namespace muster::client

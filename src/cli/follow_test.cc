@@ -81,7 +81,8 @@ TEST(TopologyScreenTest, ShowsLeaderEpochAndHowEachNodeStands) {
 
 TEST(ProgressTest, TellsSomebodyWhoWaitsAndNobodyElse) {
   std::ostringstream quick;
-  { const Progress progress(quick, "muster health", 1h); }
+  Terminal terminal{quick, quick};
+  { const Progress progress(terminal, "muster health", 1h); }
   EXPECT_EQ(quick.str(), "");
 }
 

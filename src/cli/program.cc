@@ -121,8 +121,7 @@ class Program {
       if (tail_ && !command->command_line()) return usage("it takes no command after --");
       if (tail_) *command->command_line() = *tail_;
       std::optional<Progress> progress;
-      if (terminal_.progress && !command->lasting())
-        progress.emplace(terminal_.err, full_name(leaf));
+      if (terminal_.progress && !command->lasting()) progress.emplace(terminal_, full_name(leaf));
       const Result<int> result = command->run(terminal_);
       progress.reset();
       if (result) return *result;

@@ -4,11 +4,11 @@
 
 namespace muster::cli {
 
-Progress::Progress(std::ostream& err, std::string command, Duration first)
-    : thread_([&err, command = std::move(command), first, over = over_.get_future()] {
+Progress::Progress(Terminal& terminal, std::string command, Duration first)
+    : thread_([&terminal, command = std::move(command), first, over = over_.get_future()] {
         Duration waited = first;
         for (Duration pause = first; over.wait_for(pause) == std::future_status::timeout;) {
-          err << command + ": still at it after " + format_duration(waited) + "\n" << std::flush;
+          terminal.note(command + ": still at it after " + format_duration(waited) + "\n");
           pause = waited;
           waited *= 2;
         }

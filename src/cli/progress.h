@@ -1,11 +1,11 @@
 #pragma once
 
 #include <future>
-#include <ostream>
 #include <string>
 #include <thread>
 
 #include "base/time.h"
+#include "cli/terminal.h"
 
 namespace muster::cli {
 
@@ -14,7 +14,7 @@ namespace muster::cli {
 /// its own, which ends with this.
 class Progress {
  public:
-  Progress(std::ostream& err, std::string command, Duration first = 1s);
+  Progress(Terminal& terminal, std::string command, Duration first = 1s);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

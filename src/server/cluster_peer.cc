@@ -1,5 +1,6 @@
 #include "server/cluster_peer.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -254,7 +255,9 @@ void ClusterPeer::announce() {
 void ClusterPeer::update_health() {
   health_timer_.arm(kHealthInterval, [this] { update_health(); });
   const std::size_t others = candidate_.at_work().size() - 1;
-  if (term_.active() && admin_.attendance().deserted(others, loop_.now())) {
+  const Duration patience =
+      std::max(cluster::kAbsentAfter, 2 * candidate_.options().worker_timeout);
+  if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
     log_warn("no other server reaches this one; handing over",
              {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
     candidate_.step_down({});

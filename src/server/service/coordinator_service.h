@@ -35,6 +35,8 @@ class CoordinatorService {
   /// The same as topology(), written down once for everybody who asks before the next entry.
   [[nodiscard]] rpc::Payload topology_bytes(bool fresh);
   [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
+  [[nodiscard]] rpc::RpcStatus beat_refused(const v1::HeartbeatRequest& beat,
+                                            const Error& error) const;
   [[nodiscard]] v1::HeartbeatBatchResponse note(const v1::HeartbeatBatch& batch);
 
   Cluster& cluster_;

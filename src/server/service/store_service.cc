@@ -27,6 +27,17 @@ void not_found(const rpc::CallPtr& call, const std::string& key) {
   call->finish({rpc::Code::kNotFound, "the key \"" + key + "\" does not exist", {}});
 }
 
+void refuse(const rpc::CallPtr& call, std::string rule) {
+  call->finish({rpc::Code::kInvalidArgument, std::move(rule), {}});
+}
+
+/// Whether it can be the beginning of a key; ends the call when it cannot.
+bool short_enough(const rpc::CallPtr& call, const std::string& field, const std::string& value) {
+  if (value.size() <= cluster::kKeyBytesMax) return true;
+  refuse(call, field + " must have at most 1024 bytes");
+  return false;
+}
+
 }  // namespace
 
 void StoreService::add_to(rpc::Router& router) {
@@ -74,10 +85,11 @@ void StoreService::Get(const rpc::CallPtr& call, const v1::StoreGetRequest& requ
 }
 
 void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
-  const cluster::StorePut command = to_command(std::move(request));
-  if (Status s = room_for(command); !s) return call->finish(rpc::to_status(s.error()));
+  const auto command = to_command(std::move(request));
+  if (!command) return call->finish(rpc::to_status(command.error()));
+  if (Status s = room_for(*command); !s) return call->finish(rpc::to_status(s.error()));
   cluster_.propose(
-      call, command,
+      call, *command,
       [call](const cluster::Answer& answer) {
         v1::StorePutResponse response;
         response.set_revision(answer.revision);
@@ -131,11 +143,12 @@ void StoreService::put_all(const rpc::CallPtr& call, const std::string& bytes,
       }
       if (--pending->left == 0) pending->answer(rpc::to_payload(pending->outcomes));
     };
-    const cluster::StorePut command = to_command(std::move(*batch.mutable_puts(i)));
-    if (Status s = room_for(command); !s) {
-      done(s.error());
+    const auto command = to_command(std::move(*batch.mutable_puts(i)));
+    const Status room = command ? room_for(*command) : Status(command.error());
+    if (!room) {
+      done(room.error());
     } else {
-      cluster_.propose(command, done);
+      cluster_.propose(*command, done);
     }
   }
 }
@@ -152,10 +165,12 @@ void StoreService::Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest reque
 }
 
 void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& request) {
+  if (request.limit() > kPageMax) return refuse(call, "limit must be at most 1000");
+  if (!short_enough(call, "prefix", request.prefix())) return;
+  if (!short_enough(call, "after", request.after())) return;
   cluster_.read(call, !request.stale_ok(), [this, call, request] {
     const cluster::ClusterState& state = cluster_.state();
-    const std::uint32_t limit =
-        request.limit() == 0 ? kPageMax : std::min(request.limit(), kPageMax);
+    const std::uint32_t limit = request.limit() == 0 ? kPageMax : request.limit();
     v1::StoreListResponse response;
     response.set_revision(state.kv().revision());
     std::size_t bytes = 0;
@@ -176,6 +191,7 @@ void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& re
 }
 
 void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request) {
+  if (!short_enough(call, "prefix", request.prefix())) return;
   // "From now on" means from everything that was acknowledged before. Whoever has seen more than
   // this server waits until it has caught up, and is of another history when that is not enough.
   const cluster::KvRevision after = request.after_revision();

@@ -79,6 +79,8 @@ class RpcServer::Impl {
     host_.queue = queue.get();
     server_ = builder.BuildAndStart();
     if (!server_ || port == 0) {
+      if (server_) server_->Shutdown();
+      server_.reset();
       queue->Shutdown();
       return {Errc::kUnavailable, "cannot listen on " + options_.listen +
                                       "; another program may be using it, choose another --listen"};

@@ -3,13 +3,15 @@
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace muster::remote {
 namespace {
 
 /// Bounds how long the loop is kept from its other work.
-constexpr std::size_t kHurriedMax = 256;
+constexpr int kLooksMax = 256;
+constexpr int kBusyTurnsMax = 64;
 
 }  // namespace
 
@@ -38,7 +40,7 @@ void LoopQueue::work_until(const std::function<bool()>& done) {
   }
 }
 
-bool LoopQueue::find(MonoTime by) {
+void LoopQueue::find(MonoTime by) {
   gpr_timespec limit = gpr_inf_future(GPR_CLOCK_MONOTONIC);
   if (by == MonoTime::min()) {
     limit = gpr_inf_past(GPR_CLOCK_MONOTONIC);
@@ -47,27 +49,34 @@ bool LoopQueue::find(MonoTime by) {
   }
   found_.any =
       queue_->AsyncNext(&found_.tag, &found_.ok, limit) == grpc::CompletionQueue::GOT_EVENT;
-  return found_.any;
 }
 
-// gRPC looks at its sockets only when nothing is left on the queue. A loop that is busy comes here
-// seldom, and what has arrived, such as the answer that renews its lease, must not wait for long.
+// gRPC looks at its sockets only when nothing is left on the queue, and then at one of them. A loop
+// that is busy comes here seldom, and what has arrived, such as the answer that renews its lease,
+// must not wait behind thousands of others: the longer the loop is busy, the more often it looks.
 void LoopQueue::wait(MonoTime by) {
   hurried_ = by == MonoTime::min() || by <= loop_.now();
+  busy_turns_ = hurried_ ? std::min(busy_turns_ + 1, kBusyTurnsMax) : 0;
   find(hurried_ ? MonoTime::min() : by);
 }
 
 void LoopQueue::deliver() {
-  std::size_t left = hurried_ ? kHurriedMax : 1;
+  int misses_left = busy_turns_;
   const std::weak_ptr<int> alive = lifetime_.token();
-  while (std::exchange(found_.any, false)) {
-    if (found_.tag == nullptr) {
-      alarmed_.store(false);
-    } else {
-      static_cast<Completion*>(found_.tag)->complete(found_.ok);
+  for (int looks_left = kLooksMax;;) {
+    if (std::exchange(found_.any, false)) {
+      if (found_.tag == nullptr) {
+        alarmed_.store(false);
+      } else {
+        static_cast<Completion*>(found_.tag)->complete(found_.ok);
+      }
+      // What was called may have ended this object.
+      if (alive.expired()) return;
+    } else if (--misses_left < 0) {
+      return;
     }
-    // What was called may have ended this object.
-    if (--left == 0 || alive.expired() || !hurried_ || !find(MonoTime::min())) return;
+    if (!hurried_ || --looks_left == 0) return;
+    find(MonoTime::min());
   }
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -47,7 +46,7 @@ class LoopQueue final : public LoopWaiter {
   };
 
   /// Looks for one, and no longer than until `by`.
-  bool find(MonoTime by);
+  void find(MonoTime by);
 
   EventLoop& loop_;
   std::unique_ptr<grpc::CompletionQueue> queue_;
@@ -56,6 +55,7 @@ class LoopQueue final : public LoopWaiter {
   Found found_;
   Lifetime lifetime_;
   bool hurried_ = false;  ///< The loop has other work: all that is here already is taken at once.
+  int busy_turns_ = 0;    ///< How often in a row that was so.
 };
 
 }  // namespace muster::remote

@@ -78,6 +78,11 @@ std::vector<DecisionLog::Entry> DecisionLog::about(const std::string& subject) c
   return found;
 }
 
+DecisionLog::Entry DecisionLog::last_about(const std::string& subject) const {
+  const auto indexed = by_subject_.find(subject);
+  return indexed == by_subject_.end() ? nullptr : all_.at(indexed->second.back());
+}
+
 Status DecisionLog::load(Decision decision) {
   if (decision.seq <= newest_ || all_.size() >= capacity_) {
     return {Errc::kCorrupt, "the cluster's snapshot holds decisions out of order"};

@@ -42,6 +42,9 @@ class DecisionLog {
   /// there are more than kPerSubject of them.
   [[nodiscard]] std::vector<Entry> about(const std::string& subject) const;
 
+  /// The newest of those; null when there is none.
+  [[nodiscard]] Entry last_about(const std::string& subject) const;
+
   /// All of them, rising. What was handed out does not change.
   [[nodiscard]] std::vector<Entry> freeze() const { return last(all_.size()); }
   /// From a snapshot, rising. kCorrupt when it does not follow.

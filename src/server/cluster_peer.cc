@@ -89,7 +89,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      cluster_({loop_, replica_, term_, rpc_, [this] { return leader(); }}),
+      cluster_({loop_, replica_, term_, rpc_, surroundings.guard, [this] { return leader(); }}),
       topology_hub_(loop_, replica_.state(),
                     [this] {
                       v1::TopologyUpdate update;
@@ -205,6 +205,10 @@ LeaderView ClusterPeer::leader() const {
   const cluster::ServerEntry* server = replica_.state().server(id->value());
   return {false, id->value(), server == nullptr ? std::string() : server->address,
           candidate_.epoch()};
+}
+
+AuditLog::Position ClusterPeer::position() const {
+  return {leader().epoch.value(), replica_.state().topology().version().value()};
 }
 
 void ClusterPeer::begin_term(Epoch epoch) {

@@ -11,6 +11,7 @@
 #include "candidate/candidate.h"
 #include "platform/event_loop.h"
 #include "server/config.h"
+#include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/router.h"
 #include "server/rpc/rpc_server.h"
@@ -38,6 +39,7 @@ class ClusterPeer {
     EventLoop& loop;
     ObjectStore& store;
     rpc::RpcServer& rpc;
+    Guard& guard;
     std::string address;  ///< What clients and the other servers are told to dial.
     Random random;
     /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
@@ -60,6 +62,8 @@ class ClusterPeer {
   void stop(std::function<void()> done);
 
   [[nodiscard]] LeaderView leader() const;
+  /// Where the state stands, for whoever records what was done.
+  [[nodiscard]] AuditLog::Position position() const;
 
  private:
   void opened(const Status& status);

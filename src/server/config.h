@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "candidate/candidate_options.h"
+#include "core/limits/request_limits.h"
 #include "core/membership/options.h"
 #include "server/config_address.h"
 #include "store/open.h"
@@ -47,9 +48,22 @@ struct ServerConfig {
   /// reached without a server.
   std::string restore;
 
+  /// All three, unless insecure.
   TlsFiles tls;
+  /// Where the list of revoked certificates comes from: a file, or a URL, or nowhere.
+  std::string crl_file;
+  std::string crl_url;
+  Duration crl_refresh = 5min;
+  /// Without a fresh list for so long, nobody is let in.
+  Duration crl_max_age = 1h;
   /// Plaintext, and hence loopback only.
   bool insecure = false;
+
+  /// How often clients may ask; off on loopback only.
+  bool limited = true;
+  RequestLimitOptions limits;
+  /// Where changes are recorded; empty: nowhere.
+  std::string audit_log;
 
   /// The timeouts of failure detection, and the ring.
   membership::Options membership;

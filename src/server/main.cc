@@ -1,3 +1,5 @@
+#include <signal.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -11,9 +13,11 @@
 
 #include "base/log.h"
 #include "platform/event_loop.h"
+#include "platform/signal_watch.h"
 #include "platform/signals.h"
 #include "platform/system_clock.h"
 #include "server/config.h"
+#include "server/rpc/rpc_server.h"
 #include "server/server.h"
 
 namespace muster {
@@ -31,8 +35,18 @@ void complain(const std::string& sentence) {
   std::cerr << "musterd: " + sentence + "\n";
 }
 
+/// What an operator may change while a server runs, read as it was at the start.
+void reload(Server& server, const std::vector<std::string>& words) {
+  const auto command = read_server_config(words, environment);
+  if (!command) {
+    return log_warn("the configuration stays as it was", {{"reason", command.error().message}});
+  }
+  log_info("reloading", {{"server", command->config.id}});
+  server.reload(command->config);
+}
+
 /// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.
-int run(const ServerConfig& config, StopSignals& signals) {
+int run(const ServerConfig& config, const std::vector<std::string>& words, StopSignals& signals) {
   if (!config.data_dir.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(config.data_dir, failed);
@@ -43,7 +57,9 @@ int run(const ServerConfig& config, StopSignals& signals) {
   }
   EventLoop loop;
   int code = 0;
-  auto server = std::make_unique<Server>(
+  std::unique_ptr<Server> server;
+  const SignalWatch hangups(loop, {SIGHUP}, [&](int) { reload(*server, words); });
+  server = std::make_unique<Server>(
       config, Server::Surroundings{loop, system_random(),
                                    [&](const Error& error) {
                                      complain(error.message);
@@ -63,7 +79,7 @@ int run(const ServerConfig& config, StopSignals& signals) {
     return kFailed;
   }
   std::cout << "musterd " << config.id << ": gRPC on " << *address
-            << " (plaintext, this machine only)" << std::endl;
+            << (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)") << std::endl;
   std::thread waiter([&] {
     signals.wait();
     loop.post([&] { server->stop([&] { loop.stop(); }); });
@@ -75,6 +91,7 @@ int run(const ServerConfig& config, StopSignals& signals) {
 }
 
 int main(const std::vector<std::string>& words) {
+  rpc::require_tls13();
   StopSignals signals;
   ignore_broken_pipes();
   set_log_sink([](const LogLine& line) {
@@ -89,11 +106,7 @@ int main(const std::vector<std::string>& words) {
     std::cout << (command->help ? server_help() : std::string("musterd " MUSTER_VERSION "\n"));
     return 0;
   }
-  if (!command->config.insecure) {
-    complain("this version speaks plaintext only; give --insecure, which means loopback only");
-    return kUsage;
-  }
-  return run(command->config, signals);
+  return run(command->config, words, signals);
 }
 
 }  // namespace

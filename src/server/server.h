@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/random.h"
@@ -11,15 +12,17 @@
 #include "server/cluster_peer.h"
 #include "server/config.h"
 #include "server/engine/managed_engine.h"
+#include "server/guard/guard.h"
 #include "server/rpc/rpc_server.h"
+#include "server/tls/tls_keeper.h"
 #include "store/store.h"
 
 namespace muster {
 
 /// One musterd: it listens, sees to its engine, and takes part in the cluster.
 ///
-/// Plaintext only, hence on loopback only. Loop thread only; stop() before destroying it, or it
-/// goes as a crash would: without handing over.
+/// Whoever calls is looked at by the guard first. Loop thread only; stop() before destroying it, or
+/// it goes as a crash would: without handing over.
 class Server {
  public:
   struct Surroundings {
@@ -40,10 +43,14 @@ class Server {
   /// Listens and answers with the address that clients are told. The engine and the state follow;
   /// until they are there, calls are refused as UNAVAILABLE.
   [[nodiscard]] Result<std::string> start();
+  /// Takes over what `config` says about limits, and looks at certificates, lists of revoked ones
+  /// and the audit log's file again. Connections that stand are not touched.
+  void reload(const ServerConfig& config);
   /// Hands over what it leads, ends every call and the engine, and then calls `done`.
   void stop(std::function<void()> done);
 
  private:
+  [[nodiscard]] Status start_guard();
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);
@@ -59,7 +66,10 @@ class Server {
   std::function<void(rlog::Index)> on_restored_;
   std::string address_;
   bool stopping_ = false;
-  rpc::RpcServer rpc_;
+  std::optional<server::AuditLog> audit_;
+  std::optional<server::TlsKeeper> tls_;
+  std::optional<server::Guard> guard_;
+  std::unique_ptr<rpc::RpcServer> rpc_;
   std::unique_ptr<ManagedEngine> engine_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;

@@ -59,8 +59,12 @@ struct PeerClient::PeerCall final : Completion {
   }
 };
 
-PeerClient::PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id)
-    : loop_(loop), queue_(queue), server_id_(std::move(server_id)) {}
+PeerClient::PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+                       std::shared_ptr<grpc::ChannelCredentials> credentials)
+    : loop_(loop),
+      queue_(queue),
+      server_id_(std::move(server_id)),
+      credentials_(std::move(credentials)) {}
 
 void PeerClient::close() {
   closed_ = true;
@@ -80,8 +84,7 @@ void PeerClient::call(const std::string& address, const std::string& method, std
   if (closed_) return;
   auto& channel = channels_[address];
   if (!channel) {
-    channel =
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), channel_arguments());
+    channel = grpc::CreateCustomChannel(address, credentials_, channel_arguments());
   }
   auto call = std::make_shared<PeerCall>();
   call->client = this;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <functional>
 #include <map>
@@ -21,7 +22,8 @@ class PeerClient {
  public:
   using Done = std::function<void(RpcStatus, std::string)>;
 
-  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id);
+  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+             std::shared_ptr<grpc::ChannelCredentials> credentials);
   ~PeerClient() { close(); }
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
@@ -43,6 +45,7 @@ class PeerClient {
   Loop& loop_;
   grpc::CompletionQueue* queue_;
   std::string server_id_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;

@@ -17,6 +17,33 @@ std::function<void(const cluster::Answer&)> reply_version(const rpc::CallPtr& ca
   };
 }
 
+// What a change is about, for the audit log; what has none is no change.
+std::string subject(const v1::DrainNodeRequest& request) {
+  return request.node_id();
+}
+std::string subject(const v1::SetHashRingRequest&) {
+  return "ring";
+}
+std::string subject(const v1::RemoveServerRequest& request) {
+  return request.id();
+}
+std::string subject(const v1::TransferLeadershipRequest& request) {
+  return request.to();
+}
+std::string subject(const v1::MoveRequest& request) {
+  // What follows the scheme may hold a password.
+  return request.engine().substr(0, request.engine().find(':'));
+}
+
+template <typename Request>
+bool charge(Guard& guard, const rpc::CallPtr& call, const Request& request) {
+  if constexpr (requires { subject(request); }) {
+    return guard.charge(call, LimitedCall::kWrite, subject(request));
+  } else {
+    return true;
+  }
+}
+
 }  // namespace
 
 void AdminService::add_to(rpc::Router& router) {
@@ -26,6 +53,7 @@ void AdminService::add_to(rpc::Router& router) {
     router.add(method, [this, handle](const rpc::CallPtr& call) {
       rpc::read_request<Request>(call, [this, handle](const auto& c, const Request& request,
                                                       const std::string& bytes) {
+        if (!charge(cluster_.guard(), c, request)) return;
         cluster_.at_leader(c, bytes, [this, handle, c, request] { (this->*handle)(c, request); });
       });
     });
@@ -44,6 +72,7 @@ void AdminService::add_to(rpc::Router& router) {
   router.add(service + "Move", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::MoveRequest>(
         call, [this](const auto& c, const v1::MoveRequest& request, const auto&) {
+          if (!charge(cluster_.guard(), c, request)) return;
           cluster_.only_at_leader(c, [this, c, request] { Move(c, request); });
         });
   });

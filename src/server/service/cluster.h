@@ -7,6 +7,7 @@
 
 #include "base/strong.h"
 #include "core/cluster/commands.h"
+#include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
 #include "server/rpc/rpc_server.h"
@@ -31,6 +32,7 @@ class Cluster {
     Replica& replica;
     LeaderTerm& term;
     rpc::RpcServer& rpc;
+    Guard& guard;
     std::function<LeaderView()> leader;
   };
   explicit Cluster(Parts parts) : parts_(std::move(parts)) {}
@@ -40,6 +42,7 @@ class Cluster {
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }
+  [[nodiscard]] Guard& guard() { return parts_.guard; }
 
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
   /// passed on; a call that came from another server is told who leads instead.

@@ -7,6 +7,7 @@
 #include "core/membership/validation.h"
 #include "server/rpc/message.h"
 #include "server/service/convert.h"
+#include "server/service/screened_beats.h"
 
 namespace muster::server {
 namespace {
@@ -52,18 +53,25 @@ void CoordinatorService::add_to(rpc::Router& router) {
   router.add(service + "RegisterNode", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::RegisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          const v1::NodeInfo& node = request.node();
+          if (!cluster_.guard().registers(c, node.id(), node.address())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kRegister, node.id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { RegisterNode(c, request); });
         });
   });
   router.add(service + "DeregisterNode", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::DeregisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kDeregister, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { DeregisterNode(c, request); });
         });
   });
   router.add(service + "Heartbeat", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::HeartbeatRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kHeartbeat, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Heartbeat(c, request); });
         });
   });
@@ -104,6 +112,7 @@ v1::HealthCheckResponse CoordinatorService::health() const {
 
 void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
+  if (!cluster_.guard().charge(call, LimitedCall::kGetTopology, {})) return;
   const bool fresh = request.linearizable();
   cluster_.read(call, fresh, [this, call, fresh] {
     v1::GetTopologyResponse response = topology();
@@ -114,6 +123,7 @@ void CoordinatorService::GetTopology(const rpc::CallPtr& call,
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
+  if (!cluster_.guard().open_watch(call)) return;
   const std::uint64_t since = request.since_version();
   // Whoever has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
@@ -180,23 +190,32 @@ void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
 }
 
 void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
-  const auto answer = [this, call](rpc::Payload response) {
-    call->write(std::move(response), [this, call] { HeartbeatStream(call); });
-  };
-  // T09: a follower's heartbeats reach the leader, or are refused.
-  if (!cluster_.term().active()) {
-    return cluster_.ask_leader(call, bytes, [call, answer](rpc::RpcStatus status, std::string own) {
-      if (!status.ok()) return call->finish(std::move(status));
-      answer(rpc::payload(std::move(own)));
-    });
-  }
   v1::HeartbeatBatch batch;
   if (!rpc::parse(call, bytes, batch)) return;
   if (batch.heartbeats_size() > kBatchBeatsMax) {
     return call->finish(
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
-  answer(rpc::to_payload(note(batch)));
+  const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch));
+  const auto answer = [this, call, screened](v1::HeartbeatBatchResponse response) {
+    screened->complete(response);
+    call->write(rpc::to_payload(response), [this, call] { HeartbeatStream(call); });
+  };
+  // T09: a follower's heartbeats reach the leader, or are refused.
+  if (cluster_.term().active()) return answer(note(screened->batch()));
+  cluster_.ask_leader(
+      call, screened->whole() ? bytes : screened->batch().SerializeAsString(),
+      [call, screened, answer](rpc::RpcStatus status, const std::string& own) {
+        if (!status.ok()) {
+          screened->give_back();
+          return call->finish(std::move(status));
+        }
+        v1::HeartbeatBatchResponse response;
+        if (!response.ParseFromString(own)) {
+          return call->finish({rpc::Code::kInternal, "the leader's answer cannot be read", {}});
+        }
+        answer(std::move(response));
+      });
 }
 
 v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& batch) {

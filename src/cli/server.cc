@@ -67,7 +67,8 @@ class ServerCommand final : public Command {
                      {"leader", server.leader},
                      {"version", server.version},
                      {"announced_at", to_ms(server.announced_at)},
-                     {"silent_ms", to_ms(server.silent)}});
+                     {"silent_ms", to_ms(server.silent)},
+                     {"command_level", server.command_level}});
       table.push_back({server.id, server.address, server.leader ? "leader" : "follower",
                        format_duration(server.silent), server.version});
     }

@@ -101,7 +101,7 @@ Result<Answer> ClusterState::on(const AnnounceServer& command, const Place& plac
     d.detail = "at " + command.address + ", version " + command.version;
     decide(std::move(d), place.time);
   }
-  server = {command.address, command.version, place.time, command.unknown};
+  server = {command.address, command.version, command.level, place.time, command.unknown};
   return Answer{};
 }
 

@@ -157,6 +157,7 @@ Status check_listeners(const ServerConfig& config) {
   std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};
   if (config.managed()) open.emplace_back("--peers", config.own_peer());
   if (config.peer_listen) open.emplace_back("--peer-listen", *config.peer_listen);
+  if (config.http_listen) open.emplace_back("--http-listen", *config.http_listen);
   for (const auto& [name, address] : open) {
     if (address.is_loopback()) continue;
     return wrong(name + " " + address.to_string() +

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "candidate/candidate_options.h"
@@ -32,6 +33,15 @@ struct ServerConfig {
   Address listen{"127.0.0.1", 9000};
   /// What clients and leader hints are told; the bound address unless given.
   std::optional<Address> advertise;
+
+  /// The page, /metrics and /api. Not given: port 9002 of loopback, or another one when that is
+  /// taken.
+  std::optional<Address> http_listen;
+  bool http = true;  ///< Whether there is such a listener at all.
+
+  /// json or text, one line each.
+  bool log_json = false;
+  LogLevel log_level = LogLevel::kInfo;
 
   /// A managed engine's first members, this one included.
   std::vector<Peer> peers;

@@ -125,6 +125,26 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_address(c.listen, v, 9000); }},
       {"advertise", "HOST:PORT", "What clients are told to dial; where it listens unless given",
        [](Config& c, Text v) { return set_address(c.advertise, v, 9000); }},
+      {"http-listen", "HOST:PORT",
+       "Page, /metrics and /api; 127.0.0.1:9002 unless given, off for none",
+       [](Config& c, Text v) {
+         c.http = v != "off";
+         if (!c.http) return Status(Done{});
+         return set_address(c.http_listen, v, 9002);
+       }},
+      {"log-format", "FORMAT", "text or json, one line each; text unless given",
+       [](Config& c, Text v) {
+         c.log_json = v == "json";
+         return v == "json" || v == "text" ? Status(Done{})
+                                           : Status(Errc::kInvalid, "a log format is text or json");
+       }},
+      {"log-level", "LEVEL", "debug, info, warn or error; muster server log-level changes it",
+       [](Config& c, Text v) {
+         const auto level = parse_log_level(v);
+         if (!level) return Status(level.error());
+         c.log_level = *level;
+         return Status(Done{});
+       }},
       {"peers", "ID=HOST:PORT,…", "The first 1, 3 or 5 members of a managed engine", set_peers},
       {"join", "HOST:PORT,…", "Ask these servers to admit this one to their managed engine",
        set_join},

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/log_throttle.h"
+#include "base/mutex.h"
 #include "platform/event_loop.h"
 #include "platform/signal_watch.h"
 #include "platform/signals.h"
@@ -33,6 +35,37 @@ std::optional<std::string> environment(std::string_view name) {
 
 void complain(const std::string& sentence) {
   std::cerr << "musterd: " + sentence + "\n";
+}
+
+/// One line on standard error for each, repeats left out.
+LogSink log_sink(const ServerConfig& config, server::Metrics* metrics = nullptr) {
+  struct State {
+    Mutex mutex;
+    LogThrottle throttle GUARDED_BY(mutex);
+  };
+  return [state = std::make_shared<State>(), json = config.log_json, id = config.id,
+          metrics](const LogLine& line) {
+    LogThrottle::Verdict verdict;
+    {
+      MutexLock lock(state->mutex);
+      verdict = state->throttle.judge(line, boot_now());
+    }
+    if (!verdict.pass) {
+      if (metrics != nullptr) metrics->log_suppressed.Increment();
+      return;
+    }
+    LogLine whole = line;
+    if (verdict.left_out > 0) {
+      whole.fields.emplace_back("left_out", std::to_string(verdict.left_out));
+    }
+    if (json) {
+      whole.fields.emplace_back("server", id);
+      std::cerr << format_json(whole, system_wall_now()) + "\n";
+    } else {
+      std::cerr << "musterd: " + std::string(to_string(line.level)) + ": " + format_text(whole) +
+                       "\n";
+    }
+  };
 }
 
 /// What an operator may change while a server runs, read as it was at the start.
@@ -72,7 +105,9 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
                                                << "; start this server without --restore"
                                                << std::endl;
                                      signals.request();
-                                   }});
+                                   },
+                                   server::page_files()});
+  set_log_sink(log_sink(config, &server->metrics()), config.log_level);
   const auto address = server->start();
   if (!address) {
     complain(address.error().message);
@@ -80,12 +115,18 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   }
   std::cout << "musterd " << config.id << ": gRPC on " << *address
             << (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)") << std::endl;
+  if (!server->http_address().empty()) {
+    std::cout << "musterd " << config.id << ": page and metrics on " << server->http_address()
+              << "/" << std::endl;
+  }
   std::thread waiter([&] {
     signals.wait();
     loop.post([&] { server->stop([&] { loop.stop(); }); });
   });
   loop.run();
   waiter.join();
+  // Its metrics go with it, and it may have more to say.
+  set_log_sink(log_sink(config));
   server.reset();
   return code;
 }

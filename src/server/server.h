@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/random.h"
@@ -13,6 +14,9 @@
 #include "server/config.h"
 #include "server/engine/managed_engine.h"
 #include "server/guard/guard.h"
+#include "server/observe/http_face.h"
+#include "server/observe/metrics.h"
+#include "server/observe/observer.h"
 #include "server/rpc/rpc_server.h"
 #include "server/tls/tls_keeper.h"
 #include "store/store.h"
@@ -32,6 +36,8 @@ class Server {
     std::function<void(const Error&)> on_fatal;
     /// The backup of config.restore is in the engine: there is nothing else to do.
     std::function<void(rlog::Index)> on_restored;
+    /// What is shown at / over HTTP.
+    std::span<const server::PageFile> page{};
   };
 
   /// `config` is complete and valid.
@@ -49,7 +55,12 @@ class Server {
   /// Hands over what it leads, ends every call and the engine, and then calls `done`.
   void stop(std::function<void()> done);
 
+  /// Where the page and the metrics are, after start(): http://127.0.0.1:9002; empty: nowhere.
+  [[nodiscard]] const std::string& http_address() const { return http_address_; }
+  [[nodiscard]] server::Metrics& metrics() { return metrics_; }
+
  private:
+  [[nodiscard]] Status start_http();
   [[nodiscard]] Status start_guard();
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
@@ -64,8 +75,12 @@ class Server {
   Random random_;
   std::function<void(const Error&)> on_fatal_;
   std::function<void(rlog::Index)> on_restored_;
+  std::span<const server::PageFile> page_;
   std::string address_;
+  std::string http_address_;
   bool stopping_ = false;
+  server::Metrics metrics_;
+  server::Observer observer_;
   std::optional<server::AuditLog> audit_;
   std::optional<server::TlsKeeper> tls_;
   std::optional<server::Guard> guard_;
@@ -74,6 +89,7 @@ class Server {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;
+  std::unique_ptr<server::HttpFace> http_;
   Lifetime lifetime_;
 };
 

@@ -45,7 +45,10 @@ Result<Applied> ClusterState::apply(std::string_view bytes, const Place& place) 
   } else {
     applied.answer = on(std::get<Note>(*command), place);
   }
-  if (applied.answer) applied.answer->version = topology_.version();
+  if (applied.answer) {
+    applied.answer->version = topology_.version();
+    applied.answer->index = place.index;
+  }
   return applied;
 }
 
@@ -62,7 +65,7 @@ Result<Answer> ClusterState::on(const ChangeTopology& command, const Place& plac
     decide(describe(event, command.command, command.reason), topology_.log_time());
   }
   if (!result.outcome) return result.outcome.error();
-  return Answer{{}, *result.outcome, 0};
+  return Answer{{}, *result.outcome, 0, 0};
 }
 
 Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
@@ -78,7 +81,7 @@ Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
   }
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.put(command.key, command.value, revision, place.time);
-  return Answer{{}, {}, revision};
+  return Answer{{}, {}, revision, 0};
 }
 
 Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) {
@@ -88,7 +91,7 @@ Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) 
   if (Status s = kv_.check(command.key, command.when); !s) return s.error();
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.remove(command.key, revision, place.time);
-  return Answer{{}, {}, revision};
+  return Answer{{}, {}, revision, 0};
 }
 
 Result<Answer> ClusterState::on(const AnnounceServer& command, const Place& place) {

@@ -41,6 +41,7 @@ struct Answer {
   TopologyVersion version;
   membership::Outcome outcome;
   KvRevision revision = 0;  ///< Of the change of the store, if it was one.
+  std::uint64_t index = 0;  ///< Of the entry that held the command.
 };
 
 /// Who leads the servers, by the log.

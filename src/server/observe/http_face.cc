@@ -13,10 +13,12 @@ HttpFace::HttpFace(Loop& loop, Observer& observer, Options options)
       .loop = http,
       .ask =
           [this, alive, &http](Query query, std::function<void(PicturePtr)> then) {
-            loop_.post([this, alive, &http, query = std::move(query), then = std::move(then)] {
+            loop_.post([this, alive, &http, query = std::move(query),
+                        then = std::move(then)]() mutable {
               if (alive.expired()) return;
               auto picture = std::make_shared<const Picture>(observer_.look(query));
-              http.post([then, picture = std::move(picture)] { then(picture); });
+              // Moved: an exchange is let go of on its own thread.
+              http.post([then = std::move(then), picture = std::move(picture)] { then(picture); });
             });
           },
       .listeners =

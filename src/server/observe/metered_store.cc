@@ -23,7 +23,7 @@ void MeteredStore::put(Key key, std::string body, Precondition when, Deadline by
   store_->put(std::move(key), std::move(body), std::move(when), by, timed("put", std::move(done)));
 }
 
-void MeteredStore::guarded_put(Key key, std::string body, Precondition when, Guard guard,
+void MeteredStore::guarded_put(Key key, std::string body, Precondition when, ::muster::Guard guard,
                                Deadline by, Callback<Revision> done) {
   store_->guarded_put(std::move(key), std::move(body), std::move(when), std::move(guard), by,
                       timed("guarded_put", std::move(done)));

@@ -19,7 +19,7 @@ class MeteredStore final : public ObjectStore {
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override;
-  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+  void guarded_put(Key key, std::string body, Precondition when, ::muster::Guard guard, Deadline by,
                    Callback<Revision> done) override;
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override;
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override;

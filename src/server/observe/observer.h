@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "core/membership/failure_detector.h"
 #include "core/membership/options.h"
 #include "server/observe/metrics.h"
 #include "server/observe/picture.h"
 #include "server/observe/series.h"
-#include "server/service/cluster.h"
+#include "server/observe/sighting.h"
+#include "server/service/leader_view.h"
 #include "server/state/replica.h"
 
 namespace muster::server {
@@ -31,10 +33,6 @@ class Observer {
     std::function<Duration()> lease_left;
     std::function<membership::Verdict()> held;
     /// Every server's last sign of life, where this one knows.
-    struct Sighting {
-      Duration ago{0};
-      std::uint64_t applied = 0;
-    };
     std::function<std::map<std::string, Sighting>()> sightings;
   };
   struct Options {

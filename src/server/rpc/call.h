@@ -41,6 +41,8 @@ class Call {
   [[nodiscard]] virtual std::string_view certificate() const = 0;
   /// The host it comes from, without a port.
   [[nodiscard]] virtual std::string remote() const = 0;
+  /// What the client sent beside the message under this name; empty when nothing.
+  [[nodiscard]] virtual std::string metadata(const std::string&) const { return {}; }
   /// The client is gone, or the call has ended: nothing reaches it any more.
   [[nodiscard]] virtual bool over() const = 0;
 
@@ -75,5 +77,12 @@ class Call {
 };
 
 using CallPtr = std::shared_ptr<Call>;
+
+/// What is sent to another server beside a request.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+/// Names a client's request from its sender to the entry of the log that it led to.
+inline constexpr const char* kRequestIdKey = "muster-request-id";
+/// Who sent a request that another server has passed on.
+inline constexpr const char* kCallerKey = "muster-caller";
 
 }  // namespace muster::rpc

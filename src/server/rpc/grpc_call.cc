@@ -98,6 +98,12 @@ std::string GrpcCall::remote() const {
   return end <= begin ? peer : peer.substr(begin, end - begin);
 }
 
+std::string GrpcCall::metadata(const std::string& key) const {
+  const auto found = context_.client_metadata().find(key);
+  if (found == context_.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
 void GrpcCall::read(std::function<void(std::optional<std::string>)> done) {
   if (over_ || finishing_) return;
   on_read_ = std::move(done);

@@ -50,6 +50,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] const std::string& method() const override { return context_.method(); }
   [[nodiscard]] Duration time_left() const override;
   [[nodiscard]] bool forwarded() const override;
+  [[nodiscard]] std::string metadata(const std::string& key) const override;
   [[nodiscard]] std::string_view certificate() const override;
   [[nodiscard]] std::string remote() const override;
   [[nodiscard]] bool over() const override { return over_; }

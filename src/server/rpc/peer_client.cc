@@ -40,6 +40,7 @@ struct PeerClient::PeerCall final : Completion {
   grpc::ByteBuffer request;
   MonoTime by;
   Done done;
+  Metadata metadata;
   bool sent = false;
   grpc::ClientContext context;
   grpc::ByteBuffer response;
@@ -80,7 +81,7 @@ void PeerClient::close() {
 }
 
 void PeerClient::call(const std::string& address, const std::string& method, std::string request,
-                      Duration timeout, Done done) {
+                      Duration timeout, Done done, Metadata metadata) {
   if (closed_) return;
   auto& channel = channels_[address];
   if (!channel) {
@@ -93,6 +94,7 @@ void PeerClient::call(const std::string& address, const std::string& method, std
   call->request = to_buffer(payload(std::move(request)));
   call->by = loop_.now() + timeout;
   call->done = std::move(done);
+  call->metadata = std::move(metadata);
   calls_.insert(call);
   proceed(call);
 }
@@ -115,6 +117,7 @@ void PeerClient::connected(const Shared& call) {
   const Duration left = call->by - loop_.now();
   call->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
   call->context.AddMetadata(kForwardedKey, server_id_);
+  for (const auto& [key, value] : call->metadata) call->context.AddMetadata(key, value);
   grpc::GenericStub stub(call->channel);
   call->reader = stub.PrepareUnaryCall(&call->context, call->method, call->request, queue_);
   call->reader->StartCall();

@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/loop.h"
+#include "server/rpc/call.h"
 #include "server/rpc/completion_queue.h"
 #include "server/rpc/status.h"
 
@@ -29,7 +30,7 @@ class PeerClient {
   PeerClient& operator=(const PeerClient&) = delete;
 
   void call(const std::string& address, const std::string& method, std::string request,
-            Duration timeout, Done done);
+            Duration timeout, Done done, Metadata metadata = {});
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
 

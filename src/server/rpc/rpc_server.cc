@@ -174,8 +174,9 @@ void RpcServer::set_serving(bool serving) {
 
 void RpcServer::call_peer(const std::string& address, const std::string& method,
                           std::string request, Duration timeout,
-                          std::function<void(RpcStatus, std::string)> done) {
-  impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+                          std::function<void(RpcStatus, std::string)> done, Metadata metadata) {
+  impl_->peers().call(address, method, std::move(request), timeout, std::move(done),
+                      std::move(metadata));
 }
 
 void RpcServer::drain(Duration limit, std::function<void()> done) {

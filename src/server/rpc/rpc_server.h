@@ -62,7 +62,8 @@ class RpcServer {
   /// the other server's, or UNAVAILABLE when the request never left. When it left and no server
   /// answered, it is UNKNOWN.
   void call_peer(const std::string& address, const std::string& method, std::string request,
-                 Duration timeout, std::function<void(RpcStatus, std::string)> done);
+                 Duration timeout, std::function<void(RpcStatus, std::string)> done,
+                 Metadata metadata = {});
 
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.

@@ -83,14 +83,16 @@ void AdminService::add_to(rpc::Router& router) {
 void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request) {
   cluster_.propose(
       call,
-      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}}},
+      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}},
+                              {Cluster::asked_by(call), {}}},
       reply_version<v1::DrainNodeResponse>(call));
 }
 
 void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request) {
-  cluster_.propose(
-      call, cluster::ChangeTopology{membership::SetRingConfig{to_ring(request.config()), {}}},
-      reply_version<v1::SetHashRingResponse>(call));
+  cluster_.propose(call,
+                   cluster::ChangeTopology{membership::SetRingConfig{to_ring(request.config()), {}},
+                                           {Cluster::asked_by(call), {}}},
+                   reply_version<v1::SetHashRingResponse>(call));
 }
 
 void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRequest&) {
@@ -127,6 +129,7 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
 
 void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
   attendance_.forget(id);
+  applied_.erase(id);
   // A member that has never announced itself is removed all the same.
   if (was_member && cluster_.state().server(id) == nullptr) {
     return rpc::reply(call, v1::RemoveServerResponse{});
@@ -146,7 +149,8 @@ void AdminService::TransferLeadership(const rpc::CallPtr& call,
   response.set_from(own_id_);
   rpc::reply(call, response);
   if (request.to() == own_id_) return;
-  actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
+  actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())),
+                     "a transfer was asked for by " + Cluster::asked_by(call));
 }
 
 void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request) {
@@ -162,14 +166,35 @@ void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest&
   const auto answer = [this, call] {
     v1::AnnounceResponse response;
     response.set_raft_term(cluster_.leader().epoch.value());
+    for (const auto& [id, sighting] : sightings()) {
+      v1::ServerSighting& out = *response.add_servers();
+      out.set_id(id);
+      out.set_silent_ms(static_cast<std::uint64_t>(to_ms(sighting.ago)));
+      out.set_applied_index(sighting.applied);
+    }
     rpc::reply(call, response);
   };
+
   const std::uint64_t level = std::max<std::uint64_t>(request.command_level(), 1);
   const cluster::AnnounceServer said{request.id(), request.address(), request.version(), level, {}};
   const cluster::ServerEntry* known = cluster_.state().server(request.id());
-  if (known != nullptr) attendance_.heard(request.id(), cluster_.loop().now());
+  if (known != nullptr) {
+    attendance_.heard(request.id(), cluster_.loop().now());
+    applied_[request.id()] = request.applied_index();
+  }
   if (known != nullptr && cluster::same(*known, said)) return answer();
   cluster_.propose(call, said, [answer](const cluster::Answer&) { answer(); });
+}
+
+std::map<std::string, Sighting> AdminService::sightings() const {
+  std::map<std::string, Sighting> all;
+  for (const auto& [id, server] : cluster_.state().servers()) {
+    const auto applied = applied_.find(id);
+    all[id] = {attendance_.silence(id, cluster_.loop().now()),
+               applied == applied_.end() ? 0 : applied->second};
+  }
+  all[own_id_] = {0s, cluster_.replica().log().applied().value()};
+  return all;
 }
 
 }  // namespace muster::server

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/membership/validation.h"
+#include "server/observe/observer.h"
 #include "server/rpc/message.h"
 #include "server/service/convert.h"
 #include "server/service/screened_beats.h"
@@ -135,7 +136,8 @@ void CoordinatorService::RegisterNode(const rpc::CallPtr& call,
   auto spec = to_spec(request.node());
   if (!spec) return call->finish(rpc::to_status(spec.error()));
   cluster_.propose(
-      call, cluster::ChangeTopology{membership::RegisterNode{*spec, {}}},
+      call,
+      cluster::ChangeTopology{membership::RegisterNode{*spec, {}}, {Cluster::asked_by(call), {}}},
       [call](const cluster::Answer& answer) {
         v1::RegisterNodeResponse response;
         response.set_topology_version(answer.version.value());
@@ -151,8 +153,10 @@ void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
                                         const v1::DeregisterNodeRequest& request) {
   cluster_.propose(
       call,
-      cluster::ChangeTopology{membership::DeregisterNode{
-          NodeId(request.node_id()), membership::Generation(request.generation_id()), {}}},
+      cluster::ChangeTopology{
+          membership::DeregisterNode{
+              NodeId(request.node_id()), membership::Generation(request.generation_id()), {}},
+          {Cluster::asked_by(call), {}}},
       [call](const cluster::Answer& answer) {
         v1::DeregisterNodeResponse response;
         response.set_topology_version(answer.version.value());
@@ -165,8 +169,10 @@ Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
   if (!reported) return reported.error();
   if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
   if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
-  return cluster_.term().heartbeat(NodeId(beat.node_id()),
-                                   membership::Generation(beat.generation_id()), *reported);
+  Status noted = cluster_.term().heartbeat(NodeId(beat.node_id()),
+                                           membership::Generation(beat.generation_id()), *reported);
+  if (noted) cluster_.observer().metrics().heartbeats.Increment();
+  return noted;
 }
 
 void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request) {
@@ -197,7 +203,9 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
   const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch));
-  const auto answer = [this, call, screened](v1::HeartbeatBatchResponse response) {
+  const MonoTime began = cluster_.loop().now();
+  const auto answer = [this, call, screened, began](v1::HeartbeatBatchResponse response) {
+    cluster_.observer().heartbeat_answered(cluster_.loop().now() - began);
     screened->complete(response);
     call->write(rpc::to_payload(response), [this, call] { HeartbeatStream(call); });
   };

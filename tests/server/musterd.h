@@ -18,13 +18,24 @@
 
 namespace muster::testing {
 
+/// What a client of a server with certificates shows and believes, in PEM form.
+struct ClientPem {
+  std::string authorities;
+  std::string certificate;
+  std::string key;
+};
+/// A connection of its own to a server; without `pem` in plaintext.
+[[nodiscard]] std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                                          const std::optional<ClientPem>& pem);
+
 /// A real musterd as a child, which dies with the thread that made it. Its port stays the same over
 /// restarts. One thread.
 class Musterd {
  public:
-  /// Starts it; without `wait` it may not answer yet.
+  /// Starts it; without `wait` it may not answer yet. In plaintext unless `pem` says what to show
+  /// it, and without limits unless `extra` speaks of them.
   Musterd(std::string id, std::string engine, std::filesystem::path dir,
-          std::vector<std::string> extra = {}, bool wait = true);
+          std::vector<std::string> extra = {}, bool wait = true, std::optional<ClientPem> pem = {});
   ~Musterd();
   Musterd(const Musterd&) = delete;
   Musterd& operator=(const Musterd&) = delete;
@@ -35,6 +46,7 @@ class Musterd {
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
+  void reload();    ///< SIGHUP.
   int terminate();  ///< SIGTERM; answers with its exit code.
   int wait();       ///< For its own end; answers with its exit code.
   [[nodiscard]] bool running() const { return process_.has_value(); }
@@ -57,6 +69,7 @@ class Musterd {
   std::string engine_;
   std::filesystem::path dir_;
   std::vector<std::string> extra_;
+  bool secure_;
   int port_;
   std::optional<Process> process_;
   std::shared_ptr<grpc::Channel> channel_;

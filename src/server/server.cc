@@ -1,11 +1,16 @@
 #include "server/server.h"
 
+#include <fcntl.h>
+
+#include <filesystem>
 #include <utility>
 
 #include "base/log.h"
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/peer.pb.h"
+#include "platform/unique_fd.h"
+#include "platform/whole_file.h"
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
 #include "store/open.h"
@@ -85,6 +90,9 @@ Status Server::start_guard() {
                                             {config_.crl_refresh, config_.crl_max_age},
                                             config_.id});
     tls_->on_change([this] { guard_->recheck(); });
+    if (config_.managed() && !config_.crl_url.empty()) {
+      tls_->on_list([this](const std::string& bytes) { keep_for_engine(bytes); });
+    }
   }
   server::Guard::Options options;
   options.tls = tls_ ? &*tls_ : nullptr;
@@ -93,6 +101,19 @@ Status Server::start_guard() {
   options.position = [this] { return peer_ ? peer_->position() : server::AuditLog::Position{}; };
   guard_.emplace(loop_, std::move(options));
   return tls_ ? tls_->start() : Status(Done{});
+}
+
+// etcd reads it at each handshake, and refuses everybody while it is not there.
+void Server::keep_for_engine(const std::string& crl) {
+  const std::filesystem::path file = engine::engine_options(config_, address_).crl_file;
+  std::error_code failed;
+  std::filesystem::create_directories(file.parent_path(), failed);
+  const UniqueFd directory(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Status kept = files::write_whole(directory.get(), file.filename(), crl,
+                                         files::Readers::kOwner, files::Existing::kReplace);
+  if (kept) return;
+  log_error("the engine goes on with an earlier list of revoked certificates",
+            {{"reason", kept.error().message}});
 }
 
 void Server::reload(const ServerConfig& config) {

@@ -62,6 +62,7 @@ class Server {
  private:
   [[nodiscard]] Status start_http();
   [[nodiscard]] Status start_guard();
+  void keep_for_engine(const std::string& crl);
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);

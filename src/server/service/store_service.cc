@@ -100,7 +100,7 @@ void StoreService::Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest reque
 }
 
 void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& request) {
-  cluster_.read(call, !request.stale_ok(), [this, call, request] {
+  cluster_.read_much(call, !request.stale_ok(), [this, call, request] {
     const cluster::ClusterState& state = cluster_.state();
     const std::uint32_t limit =
         request.limit() == 0 ? kPageMax : std::min(request.limit(), kPageMax);

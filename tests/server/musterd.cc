@@ -98,7 +98,10 @@ void Musterd::launch() {
 void Musterd::await(Duration limit) {
   const bool answers = eventually(
       [&] {
-        if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
+        if (process_->try_wait()) {
+          process_.reset();
+          throw std::runtime_error(id_ + " ended: " + log());
+        }
         Context context(1s);
         v1::HealthCheckResponse response;
         return coordinator_->HealthCheck(&context, {}, &response).ok();

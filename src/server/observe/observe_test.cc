@@ -160,7 +160,7 @@ TEST(EventStreamsTest, WhoComesBackIsToldWhatItMissedOrToBeginAnew) {
   EXPECT_NE(foreign->text.find("event: reset"), std::string::npos);
   EXPECT_EQ(streams.size(), 4U);
   late->gone = true;
-  EXPECT_TRUE(streams.sweep());
+  streams.sweep({});
   EXPECT_EQ(streams.size(), 3U);
 }
 

@@ -35,6 +35,9 @@ enum class Call {
   kTransferLeadership,
   kBackup,
   kMove,
+  // muster.v1.ObserveService
+  kExplain,
+  kSetLogLevel,
   // muster.v1.PeerService
   kAnnounce,
   kAdmit,

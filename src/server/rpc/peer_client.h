@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <cstddef>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/loop.h"
+#include "server/rpc/call.h"
 #include "server/rpc/status.h"
 #include "store/remote/completion.h"
 
@@ -22,13 +24,14 @@ class PeerClient {
  public:
   using Done = std::function<void(RpcStatus, std::string)>;
 
-  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id);
+  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+             std::shared_ptr<grpc::ChannelCredentials> credentials);
   ~PeerClient() { close(); }
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
 
   void call(const std::string& address, const std::string& method, std::string request,
-            Duration timeout, Done done);
+            Duration timeout, Done done, Metadata metadata = {});
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
   /// Nothing of it is left with gRPC. Only after close().
@@ -46,6 +49,7 @@ class PeerClient {
   Loop& loop_;
   grpc::CompletionQueue* queue_;
   std::string server_id_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/rpc/credentials.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/health.h"
 #include "server/rpc/peer_client.h"
@@ -31,6 +32,10 @@ constexpr int kStreamsMax = 10'000;
 /// calls of a client that was cut off would otherwise stay until the kernel gives up.
 constexpr int kAskAfterMs = 30'000;
 constexpr int kAnswerWithinMs = 10'000;
+/// All headers of one call together. Ours are a few dozen bytes.
+constexpr int kHeaderBytesMax = 8'192;
+/// A connection that has not shown who it is by then is closed.
+constexpr int kHandshakeWithinMs = 10'000;
 
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
@@ -62,7 +67,11 @@ class RpcServer::Impl {
     grpc::EnableDefaultHealthCheckService(false);
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    const Credentials credentials = options_.tls ? tls(*options_.tls) : plaintext();
+    if (!credentials.server) {
+      return {Errc::kInvalid, "this process has not been made to refuse TLS 1.2"};
+    }
+    builder.AddListeningPort(options_.listen, credentials.server, &port);
     builder.RegisterAsyncGenericService(&host_.service);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kRequestBytesMax));
     // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
@@ -75,6 +84,8 @@ class RpcServer::Impl {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAskAfterMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAnswerWithinMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kHeaderBytesMax);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeWithinMs);
     auto queue = builder.AddCompletionQueue();
     host_.queue = queue.get();
     server_ = builder.BuildAndStart();
@@ -86,7 +97,7 @@ class RpcServer::Impl {
                                       "; another program may be using it, choose another --listen"};
     }
     queue_ = std::make_unique<remote::LoopQueue>(loop_, std::move(queue));
-    peers_ = std::make_unique<PeerClient>(loop_, queue_->queue(), options_.id);
+    peers_ = std::make_unique<PeerClient>(loop_, queue_->queue(), options_.id, credentials.channel);
     for (int i = 0; i < kAcceptsAhead; ++i) GrpcCall::accept(host_);
     return port;
   }
@@ -158,8 +169,9 @@ remote::LoopQueue* RpcServer::queue() {
 
 void RpcServer::call_peer(const std::string& address, const std::string& method,
                           std::string request, Duration timeout,
-                          std::function<void(RpcStatus, std::string)> done) {
-  impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+                          std::function<void(RpcStatus, std::string)> done, Metadata metadata) {
+  impl_->peers().call(address, method, std::move(request), timeout, std::move(done),
+                      std::move(metadata));
 }
 
 void RpcServer::drain(Duration limit, std::function<void()> done) {

@@ -1,5 +1,6 @@
 #include "server/watch/topology_hub.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "muster/v1/coordinator.pb.h"
@@ -54,7 +55,7 @@ TopologyHub::TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSyn
     : loop_(loop),
       state_(state),
       full_sync_(std::move(full_sync)),
-      options_(options),
+      options_(std::move(options)),
       due_timer_(loop) {}
 
 TopologyHub::~TopologyHub() {
@@ -168,7 +169,16 @@ void TopologyHub::stay_in_touch(const Shared& watcher) {
   });
 }
 
+std::uint64_t TopologyHub::lag() const {
+  std::uint64_t worst = 0;
+  for (const Shared& watcher : watchers_) {
+    worst = std::max(worst, version() - std::min(version(), watcher->version));
+  }
+  return worst;
+}
+
 void TopologyHub::send_lagged(const Shared& watcher) {
+  if (options_.on_lagged) options_.on_lagged();
   v1::TopologyUpdate update;
   update.set_version(watcher->version);
   update.set_previous_version(watcher->version);

@@ -115,14 +115,13 @@ void Cluster::propose(const rpc::CallPtr& call, const cluster::Command& command,
                       std::function<void(const cluster::Answer&)> done,
                       const std::function<rpc::RpcStatus(const Error&)>& refused) {
   std::string id = log_enabled(LogLevel::kDebug) ? request_id(call) : std::string();
-  propose(command,
-          [call, done = std::move(done), refused, id = std::move(id),
-           what = cluster::name(command)](const Result<cluster::Answer>& answer) {
-            if (!id.empty()) log_outcome(id, what, call->method(), answer);
-            if (answer) return done(*answer);
-            const Error& error = answer.error();
-            call->finish(refused ? refused(error) : rpc::to_status(error));
-          });
+  propose(command, [call, done = std::move(done), refused, id = std::move(id),
+                    what = cluster::name(command)](const Result<cluster::Answer>& answer) {
+    if (!id.empty()) log_outcome(id, what, call->method(), answer);
+    if (answer) return done(*answer);
+    const Error& error = answer.error();
+    call->finish(refused ? refused(error) : rpc::to_status(error));
+  });
 }
 
 void Cluster::read(const rpc::CallPtr& call, bool fresh, std::function<void()> then) {

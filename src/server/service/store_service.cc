@@ -134,21 +134,21 @@ void StoreService::put_all(const rpc::CallPtr& call, const std::string& bytes,
   pending->answer = std::move(answer);
   for (int i = 0; i < batch.puts_size(); ++i) pending->outcomes.add_outcomes();
   for (int i = 0; i < batch.puts_size(); ++i) {
-    const auto done = [pending, i](const Result<cluster::Answer>& put) {
+    const auto done = [this, call, pending, i,
+                       key = batch.puts(i).key()](const Result<cluster::Answer>& put) {
       v1::StorePutOutcome& outcome = *pending->outcomes.mutable_outcomes(i);
-      if (put) {
-        outcome.set_revision(put->revision);
-      } else {
-        const rpc::RpcStatus status = refused(put.error());
-        outcome.set_code(static_cast<std::int32_t>(status.code));
-        outcome.set_message(status.message);
-      }
+      const rpc::RpcStatus status = put ? rpc::RpcStatus{} : refused(put.error());
+      if (put) outcome.set_revision(put->revision);
+      outcome.set_code(static_cast<std::int32_t>(status.code));
+      outcome.set_message(status.message);
+      cluster_.guard().wrote(call, key, status);
       if (--pending->left == 0) pending->answer(rpc::to_payload(pending->outcomes));
     };
     const auto command = to_command(std::move(*batch.mutable_puts(i)));
-    const Status room = command ? room_for(*command) : Status(command.error());
-    if (!room) {
-      done(room.error());
+    Status good = command ? room_for(*command) : Status(command.error());
+    if (good) good = cluster_.guard().check_write(call);
+    if (!good) {
+      done(good.error());
     } else {
       cluster_.propose(*command, done);
     }

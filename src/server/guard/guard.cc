@@ -232,7 +232,8 @@ void Guard::give_back_beat(const rpc::CallPtr& call, const std::string& node_id)
 
 Status Guard::check_write(const rpc::CallPtr& call) {
   const Caller* caller = call->caller();
-  if (caller == nullptr || !limited(*caller)) return may_speak_for(caller, {});
+  if (caller == nullptr) return may_speak_for(nullptr, {});
+  if (!limited(*caller)) return Done{};
   const auto wait = limits_->take(LimitedCall::kWrite, caller->limit_key(""), loop_.now());
   if (!wait) return Done{};
   count_limited(reason(LimitedCall::kWrite));

@@ -47,7 +47,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       store_(surroundings.store),
       random_(surroundings.random),
       on_fatal_(std::move(surroundings.on_fatal)),
-      rpc_(surroundings.rpc),
+      peers_(surroundings.peers),
+      set_serving_(std::move(surroundings.set_serving)),
       address_(std::move(surroundings.address)),
       known_log_(known_log(config_.data_dir)),
       replica_(log_options(config_, known_log_), {loop_, store_, Random(random_.next())},
@@ -68,7 +69,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     },
                 .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
-      mover_({loop_, store_, replica_, Random(random_.next()),
+      mover_({loop_, store_, std::move(surroundings.open_engine), replica_, Random(random_.next()),
               log_options(config_, known_log_).request_timeout}),
       term_(loop_, replica_, term_options(config_, random_),
             [this](Epoch epoch) { begin_term(epoch); }),
@@ -89,7 +90,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      cluster_({loop_, replica_, term_, rpc_, [this] { return leader(); }}),
+      cluster_({loop_, replica_, term_, peers_, [this] { return leader(); }}),
       topology_hub_(loop_, replica_.state(),
                     [this] {
                       v1::TopologyUpdate update;
@@ -234,25 +235,26 @@ void ClusterPeer::announce() {
   request.set_id(config_.id);
   request.set_address(address_);
   request.set_version(MUSTER_VERSION);
-  rpc_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
-                 kAnnounceInterval, lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
-                   // Said again soon; a leader that changes meanwhile is no news.
-                   if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
-                   log_warn("the leader did not hear this server",
-                            {{"leader", leader.id}, {"error", status.message}});
-                 }));
+  peers_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
+                   kAnnounceInterval,
+                   lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
+                     // Said again soon; a leader that changes meanwhile is no news.
+                     if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
+                     log_warn("the leader did not hear this server",
+                              {{"leader", leader.id}, {"error", status.message}});
+                   }));
 }
 
 void ClusterPeer::update_health() {
   health_timer_.arm(kHealthInterval, [this] { update_health(); });
-  rpc_.set_serving(open_ && !stopping_ && coordinator_.health().healthy());
+  set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
 }
 
 void ClusterPeer::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
   announce_timer_.cancel();
   health_timer_.cancel();
-  rpc_.set_serving(false);
+  set_serving_(false);
   topology_hub_.close();
   store_hub_.close();
   candidate_.stop(std::move(done));

@@ -9,11 +9,10 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "candidate/candidate.h"
-#include "platform/event_loop.h"
 #include "server/config.h"
 #include "server/leader/leader_term.h"
+#include "server/rpc/peers.h"
 #include "server/rpc/router.h"
-#include "server/rpc/rpc_server.h"
 #include "server/service/admin_service.h"
 #include "server/service/cluster.h"
 #include "server/service/coordinator_service.h"
@@ -35,15 +34,19 @@ namespace muster::server {
 class ClusterPeer {
  public:
   struct Surroundings {
-    EventLoop& loop;
+    Loop& loop;
     ObjectStore& store;
-    rpc::RpcServer& rpc;
+    rpc::Peers& peers;
     std::string address;  ///< What clients and the other servers are told to dial.
     Random random;
     /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
     std::function<void(const Error&)> on_fatal;
     /// Takes a server that is gone for good out of the engine, where that has members.
     AdminService::RemoveMember remove_member;
+    /// Where the log may be moved to.
+    OpenEngine open_engine;
+    /// Told now and then whether this server is of use to clients.
+    std::function<void(bool)> set_serving;
   };
 
   /// `config` is complete and valid.
@@ -60,6 +63,7 @@ class ClusterPeer {
   void stop(std::function<void()> done);
 
   [[nodiscard]] LeaderView leader() const;
+  [[nodiscard]] const Replica& replica() const { return replica_; }
 
  private:
   void opened(const Status& status);
@@ -72,11 +76,12 @@ class ClusterPeer {
   void update_health();
 
   ServerConfig config_;
-  EventLoop& loop_;
+  Loop& loop_;
   ObjectStore& store_;
   Random random_;
   std::function<void(const Error&)> on_fatal_;
-  rpc::RpcServer& rpc_;
+  rpc::Peers& peers_;
+  std::function<void(bool)> set_serving_;
   std::string address_;
   bool open_ = false;
   bool stopping_ = false;

@@ -102,9 +102,11 @@ void Server::join(const std::string& url) {
     };
   }
   peer_ = std::make_unique<server::ClusterPeer>(
-      config_,
-      server::ClusterPeer::Surroundings{loop_, *store_, rpc_, address_, Random(random_.next()),
-                                        on_fatal_, std::move(remove_member)});
+      config_, server::ClusterPeer::Surroundings{
+                   loop_, *store_, rpc_, address_, Random(random_.next()), on_fatal_,
+                   std::move(remove_member),
+                   [this](const std::string& engine) { return open_store(engine, loop_, {}); },
+                   [this](bool serving) { rpc_.set_serving(serving); }});
   peer_->start();
 }
 

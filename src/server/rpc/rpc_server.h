@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "base/result.h"
 #include "server/rpc/call.h"
+#include "server/rpc/peers.h"
 
 namespace muster::rpc {
 
@@ -27,10 +28,10 @@ struct RpcServerOptions {
 /// loop; answers server reflection and grpc.health.v1 by itself. One thread polls gRPC.
 ///
 /// Plaintext: listens on loopback only, whatever it is told. Loop thread only.
-class RpcServer {
+class RpcServer final : public Peers {
  public:
   RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
-  ~RpcServer();
+  ~RpcServer() override;
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
@@ -39,11 +40,9 @@ class RpcServer {
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
 
-  /// One request to another server and its answer, on the thread that polls anyway. The status is
-  /// the other server's, or UNAVAILABLE when the request never left. When it left and no server
-  /// answered, it is UNKNOWN.
+  /// On the thread that polls anyway.
   void call_peer(const std::string& address, const std::string& method, std::string request,
-                 Duration timeout, std::function<void(RpcStatus, std::string)> done);
+                 Duration timeout, std::function<void(RpcStatus, std::string)> done) override;
 
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.

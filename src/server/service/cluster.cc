@@ -39,8 +39,8 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
   if (call->forwarded() || leader.self || leader.address.empty()) {
     return done(not_leading(leader), {});
   }
-  parts_.rpc.call_peer(leader.address, call->method(), std::move(request),
-                       std::min(call->time_left(), kForwardTimeout), std::move(done));
+  parts_.peers.call_peer(leader.address, call->method(), std::move(request),
+                         std::min(call->time_left(), kForwardTimeout), std::move(done));
 }
 
 void Cluster::propose(const rpc::CallPtr& call, const cluster::Command& command,

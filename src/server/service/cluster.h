@@ -9,7 +9,7 @@
 #include "core/cluster/commands.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
-#include "server/rpc/rpc_server.h"
+#include "server/rpc/peers.h"
 #include "server/state/replica.h"
 
 namespace muster::server {
@@ -30,7 +30,7 @@ class Cluster {
     Loop& loop;
     Replica& replica;
     LeaderTerm& term;
-    rpc::RpcServer& rpc;
+    rpc::Peers& peers;
     std::function<LeaderView()> leader;
   };
   explicit Cluster(Parts parts) : parts_(std::move(parts)) {}

@@ -80,7 +80,9 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                   .random = Random(random_.next()),
                   .listener =
                       [this](const telemetry::Event& event) {
-                        if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
+                        if (const auto* trouble = std::get_if<telemetry::Trouble>(&event.what)) {
+                          on_trouble(*trouble);
+                        } else if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
                           announce();
                         }
                         update_health();
@@ -160,6 +162,18 @@ Error ClusterPeer::explained(const Error& error) const {
                           " and makes no other: give it the engine that holds it, or, to serve "
                           "what this engine holds, remove " +
                           log_identity_path(config_.data_dir)};
+}
+
+// A server whose engine cannot judge would wait for ever for somebody to lead.
+void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
+  if (trouble.kind != telemetry::Trouble::Kind::kUnsafeStore) {
+    return log_warn("trouble with the servers' election",
+                    {{"server", config_.id},
+                     {"kind", telemetry::to_string(trouble.kind)},
+                     {"message", trouble.message}});
+  }
+  loop_.post(lifetime_.wrap(
+      [this, error = Error{Errc::kUnsupported, trouble.message}] { on_fatal_(error); }));
 }
 
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {

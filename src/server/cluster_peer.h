@@ -73,6 +73,7 @@ class ClusterPeer {
   void leave(const std::string& target);
   void begin_term(Epoch epoch);
   void announce();
+  void on_trouble(const telemetry::Trouble& trouble);
   void update_health();
 
   ServerConfig config_;

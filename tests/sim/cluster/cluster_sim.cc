@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/log.h"
 
 namespace muster::sim {
 namespace {
@@ -366,6 +367,9 @@ void ClusterSim::say(const std::string& who, const std::string& what) {
 }
 
 SimReport ClusterSim::run() {
+  if (options_.trace) {
+    set_log_sink([this](const LogLine& line) { say("log", format_text(line)); });
+  }
   for (Host* host : hosts_) {
     if (host == twin_.get()) continue;
     world_.after(world_.random().between(0s, 3s), [this, host] {
@@ -385,6 +389,7 @@ SimReport ClusterSim::run() {
   if (!report_.violation.empty()) say("world", "VIOLATION: " + report_.violation);
   report_.terms = invariants_.terms();
   report_.simulated = world_.now();
+  set_log_sink({});
   return std::move(report_);
 }
 

@@ -90,6 +90,8 @@ void ClusterSim::populate() {
   hosts_.push_back(twin_.get());
   add(watchers_, "watcher1");
   for (int i = 1; i <= 3; ++i) add(clients_, "client" + std::to_string(i));
+  // One waits until a server has given its write up.
+  clients_.front()->patience = 14s;
   if (random.chance(0.5)) {
     for (int i = 1; i <= 2; ++i) add(candidates_, "candidate" + std::to_string(i));
   } else {
@@ -167,7 +169,7 @@ void ClusterSim::cut_link() {
     if (!server.runs()) return;
     say(server.name(), "does not reach the engine");
     server.set_cut_off(true);
-    world_.after(random.between(100ms, 10s), [&server, life = server.life()] {
+    world_.after(random.between(100ms, 14s), [&server, life = server.life()] {
       if (server.runs() && server.life() == life) server.set_cut_off(false);
     });
     return;

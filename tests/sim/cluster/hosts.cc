@@ -72,7 +72,7 @@ void ServerHost::end() {
 
 void ClientHost::begin() {
   client::RetryConfig retry;
-  retry.attempt_timeout = 1500ms;
+  retry.attempt_timeout = patience;
   transport_ = std::make_unique<SimTransport>(setting_.network, name_, *process_);
   caller_ = std::make_unique<client::Caller>(*transport_, setting_.servers, retry, random());
 }
@@ -244,7 +244,7 @@ void StoreClientHost::act() {
 
 void StoreClientHost::read(const std::string& key) {
   const auto id = setting_.invariants.history().read(key, setting_.world.now());
-  store_->get(key, {}, process_->now() + kCallTimeout, [this, key, id](const Result<Object>& got) {
+  store_->get(key, {}, process_->now() + 2 * patience, [this, key, id](const Result<Object>& got) {
     setting_.invariants.history().answered(id, got, setting_.world.now());
     if (got) {
       known_[key] = got->revision;
@@ -259,7 +259,7 @@ void StoreClientHost::read(const std::string& key) {
 void StoreClientHost::put(const std::string& key, Precondition when) {
   const std::string value = name_ + "-" + std::to_string(life()) + "-" + std::to_string(++writes_);
   const auto id = setting_.invariants.history().put(key, value, when, setting_.world.now());
-  store_->put(key, value, std::move(when), process_->now() + kCallTimeout,
+  store_->put(key, value, std::move(when), process_->now() + 2 * patience,
               [this, key, value, id](const Result<Revision>& put) {
                 setting_.invariants.history().answered(id, put, setting_.world.now());
                 known_.erase(key);
@@ -274,7 +274,7 @@ void StoreClientHost::put(const std::string& key, Precondition when) {
 
 void StoreClientHost::remove(const std::string& key, std::optional<Revision> when) {
   const auto id = setting_.invariants.history().remove(key, when, setting_.world.now());
-  store_->remove(key, when, process_->now() + kCallTimeout, [this, key, id](const Status& removed) {
+  store_->remove(key, when, process_->now() + 2 * patience, [this, key, id](const Status& removed) {
     setting_.invariants.history().answered(id, removed, setting_.world.now());
     known_.erase(key);
     next();

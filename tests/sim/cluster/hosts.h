@@ -92,6 +92,8 @@ class ServerHost final : public Host {
 class ClientHost : public Host {
  public:
   using Host::Host;
+  /// How long one server gets to answer; a call may take some of these.
+  Duration patience = 1500ms;
 
  protected:
   void begin() override;

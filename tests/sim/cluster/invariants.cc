@@ -124,7 +124,7 @@ void Invariants::note_heartbeats() {
 void Invariants::judged_silent(const Committed& e, const membership::Observation& seen, bool down) {
   const std::string what = seen.id.value() + (down ? " went DOWN" : " became SUSPECT");
   const auto fast = [this](Duration d) { return scale(d, 1.0 / (1.0 + slew_)); };
-  const Known& before = nodes_[seen.id];
+  const Known before = known(seen.id);
   if (down && !membership::may_become_down(before.state)) violate(what + " from a wrong state");
   if (before.generation != seen.generation || heartbeats_[seen.id] != seen.heartbeats) {
     violate(what + ", although it was heard or replaced since the decision");
@@ -155,7 +155,7 @@ void Invariants::brake(const Committed& e, const NodeId& node) {
   const auto recent =
       static_cast<std::size_t>(std::count_if(downs_.begin(), downs_.end(), [&](const Down& other) {
         return other.epoch == e.header.epoch && e.at - other.at < window &&
-               (other.node == node || nodes_[other.node].state == NodeState::kDown);
+               (other.node == node || known(other.node).state == NodeState::kDown);
       }));
   const auto allowed = std::max<std::size_t>(
       1, static_cast<std::size_t>(options_.down_brake_share * static_cast<double>(nodes_max_)));
@@ -191,9 +191,13 @@ void Invariants::topology_event(const membership::Event& event) {
   versions_.push_back(version);
 }
 
-bool Invariants::in_ring(const NodeId& id) const {
+Invariants::Known Invariants::known(const NodeId& id) const {
   const auto found = nodes_.find(id);
-  return found != nodes_.end() && membership::in_ring(found->second.state);
+  return found == nodes_.end() ? Known{} : found->second;
+}
+
+bool Invariants::in_ring(const NodeId& id) const {
+  return membership::in_ring(known(id).state);
 }
 
 HashRing Invariants::make_ring() const {

@@ -98,6 +98,7 @@ class Invariants {
   void note_heartbeats();
   [[nodiscard]] HashRing make_ring() const;
   [[nodiscard]] std::uint64_t owners() const;
+  [[nodiscard]] Known known(const NodeId& id) const;
   [[nodiscard]] bool in_ring(const NodeId& id) const;
 
   World& world_;

@@ -47,6 +47,9 @@ TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
       StoreRemove{"k", AtRevision{9}, {}},
       AnnounceServer{"s1", "h:1", "0.1", 3, {}},
       ForgetServer{"s1", {}},
+      Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}},
+      ChangeTopology{registration("n1"),
+                     {"ann", membership::Cause{at(1), 45s, {45s, 90s, 2, true}, 9s, 90s, 3, 1}}},
   };
   for (const Command& command : commands) {
     auto back = decode(encode(command));

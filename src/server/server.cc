@@ -178,6 +178,7 @@ Status Server::start_http() {
     options.listen.host = wanted.host;
     options.listen.port = port;
     options.page = page_;
+    options.authorize = server::is_local;
     if (tls_) {
       const http::TlsContext context = server::http_context(*tls_);
       if (!context) return {Errc::kUnavailable, "OpenSSL cannot serve HTTPS with these files"};

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/program.h"
 #include "platform/line_writer.h"
+#include "platform/process.h"
 #include "platform/signals.h"
 
 namespace {
@@ -22,6 +23,7 @@ muster::cli::WindowSize window_size() {
 
 int main(int argc, char** argv) {
   using namespace muster;
+  open_missing_standard_descriptors();
   ignore_broken_pipes();
   LineWriter errors(STDERR_FILENO);
   // Events are printed anyway; the log adds what an operator may have to act on.

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -16,18 +18,37 @@
 
 namespace muster::testing {
 
-Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
-                 std::vector<std::string> extra, bool wait)
-    : id_(std::move(id)),
-      engine_(std::move(engine)),
-      dir_(std::move(dir)),
-      extra_(std::move(extra)),
-      port_(free_port()) {
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const std::optional<ClientPem>& pem) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  channel_ = grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), arguments);
+  if (!pem) {
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  }
+  const grpc::SslCredentialsOptions options{pem->authorities, pem->key, pem->certificate};
+  return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
+}
+
+Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
+                 std::vector<std::string> extra, bool wait, MusterdPlace place,
+                 std::optional<ClientPem> pem)
+    : id_(std::move(id)),
+      engine_(std::move(engine)),
+      dir_(std::move(dir)),
+      extra_(std::move(extra)),
+      place_(std::move(place)),
+      program_(MUSTERD_PROGRAM),
+      secure_(pem.has_value()),
+      port_(free_port()) {
+  const auto speaks_of_limits = [](const std::string& word) {
+    return word.starts_with("--limits");
+  };
+  if (std::none_of(extra_.begin(), extra_.end(), speaks_of_limits)) {
+    extra_.insert(extra_.end(), {"--limits", "off"});
+  }
+  channel_ = open_channel(address(), pem);
   coordinator_ = v1::CoordinatorService::NewStub(channel_);
   store_ = v1::StoreService::NewStub(channel_);
   admin_ = v1::AdminService::NewStub(channel_);
@@ -41,7 +62,7 @@ Musterd::~Musterd() {
 }
 
 std::string Musterd::address() const {
-  return "127.0.0.1:" + std::to_string(port_);
+  return place_.host + ":" + std::to_string(port_);
 }
 
 std::string Musterd::log() const {
@@ -59,8 +80,12 @@ void Musterd::start(Duration limit) {
 void Musterd::launch() {
   const std::string path = dir_ / (id_ + ".log");
   const UniqueFd out(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Command command{.argv = {MUSTERD_PROGRAM, "--insecure", "--id", id_, "--engine", engine_,
-                           "--listen", address()}};
+  Command command{.argv = place_.before};
+  for (const std::string& word : {program_, std::string("--id"), id_, std::string("--engine"),
+                                  engine_, std::string("--listen"), address()}) {
+    command.argv.push_back(word);
+  }
+  if (!secure_) command.argv.push_back("--insecure");
   command.argv.insert(command.argv.end(), extra_.begin(), extra_.end());
   command.null_stdin = true;
   command.descriptors = {{out.get(), 1}, {out.get(), 2}};
@@ -73,7 +98,10 @@ void Musterd::launch() {
 void Musterd::await(Duration limit) {
   const bool answers = eventually(
       [&] {
-        if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
+        if (process_->try_wait()) {
+          process_.reset();
+          throw std::runtime_error(id_ + " ended: " + log());
+        }
         Context context(1s);
         v1::HealthCheckResponse response;
         return coordinator_->HealthCheck(&context, {}, &response).ok();
@@ -95,6 +123,10 @@ void Musterd::freeze() {
 
 void Musterd::thaw() {
   process_->signal(SIGCONT);
+}
+
+void Musterd::reload() {
+  process_->signal(SIGHUP);
 }
 
 int Musterd::terminate() {
@@ -124,6 +156,25 @@ bool eventually(const std::function<bool()>& holds, Duration limit) {
     let_pass(20ms);
   }
   return true;
+}
+
+Musterd* leader_of(const std::vector<Musterd*>& servers, Duration limit) {
+  Musterd* found = nullptr;
+  const bool agreed = eventually(
+      [&] {
+        found = nullptr;
+        std::set<std::string> named;
+        for (Musterd* each : servers) {
+          if (!each->running()) continue;
+          const auto answer = health(*each);
+          named.insert(answer.leader_id() + " " + answer.leader_address());
+          if (answer.raft_state() == v1::RAFT_STATE_LEADER) found = each;
+        }
+        return found != nullptr && named.size() == 1 &&
+               *named.begin() == found->id() + " " + found->address();
+      },
+      limit);
+  return agreed ? found : nullptr;
 }
 
 std::string uuid(unsigned n) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "server/rpc/call.h"
+#include "server/rpc/peers.h"
 
 namespace muster {
 class EventLoop;
@@ -55,10 +56,10 @@ struct RpcServerOptions {
 /// so there is one of these to a loop.
 ///
 /// Loop thread only.
-class RpcServer {
+class RpcServer final : public Peers {
  public:
   RpcServer(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
-  ~RpcServer();
+  ~RpcServer() override;
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
@@ -70,11 +71,9 @@ class RpcServer {
   /// For other users of gRPC on this loop, from start() to the end of this object.
   [[nodiscard]] remote::LoopQueue* queue();
 
-  /// One request to another server and its answer. The status is the other server's, or
-  /// UNAVAILABLE when the request never left. When it left and no server answered, it is UNKNOWN.
   void call_peer(const std::string& address, const std::string& method, std::string request,
                  Duration timeout, std::function<void(RpcStatus, std::string)> done,
-                 Metadata metadata = {});
+                 Metadata metadata = {}) override;
 
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.

@@ -86,9 +86,10 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
   if (call->forwarded() || leader.self || leader.address.empty()) {
     return done(not_leading(leader), {});
   }
-  parts_.rpc.call_peer(leader.address, call->method(), std::move(request),
-                       std::min(call->time_left(), kForwardTimeout), std::move(done),
-                       {{rpc::kRequestIdKey, request_id(call)}, {rpc::kCallerKey, asked_by(call)}});
+  parts_.peers.call_peer(
+      leader.address, call->method(), std::move(request),
+      std::min(call->time_left(), kForwardTimeout), std::move(done),
+      {{rpc::kRequestIdKey, request_id(call)}, {rpc::kCallerKey, asked_by(call)}});
 }
 
 std::string Cluster::asked_by(const rpc::CallPtr& call) {

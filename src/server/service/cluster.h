@@ -13,7 +13,7 @@
 #include "server/guard/read_lane.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
-#include "server/rpc/rpc_server.h"
+#include "server/rpc/peers.h"
 #include "server/service/leader_view.h"
 #include "server/state/replica.h"
 
@@ -29,7 +29,7 @@ class Cluster {
     Loop& loop;
     Replica& replica;
     LeaderTerm& term;
-    rpc::RpcServer& rpc;
+    rpc::Peers& peers;
     Guard& guard;
     Observer& observer;
     std::function<LeaderView()> leader;

@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/topology_text.h"
 #include "client/requests.h"
 
 namespace muster::cli {

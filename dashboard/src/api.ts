@@ -43,6 +43,8 @@ export interface Overview extends Answer {
   counts: Record<NodeState | 'total', number>;
   watchers: number;
   build: { version: string; commit: string };
+  /** Why this server cannot serve yet; empty when it can. */
+  notReady?: string;
 }
 
 export interface NodeRow {
@@ -118,7 +120,8 @@ export interface DecisionsAnswer extends Answer {
 }
 
 export interface ExplainAnswer extends Answer {
-  node: NodeRow;
+  /** Null when the node is no longer registered. */
+  node: NodeRow | null;
   timeline: Pick<Decision, 'atMs' | 'kind' | 'from' | 'to' | 'cause' | 'text'>[];
 }
 

@@ -25,7 +25,6 @@ export class App {
 
   start(): void {
     void this.feed.run();
-    void this.loadDecisions({ limit: firstDecisions });
   }
 
   retryNow(): void {
@@ -51,6 +50,9 @@ export class App {
 
   private take(event: string, data: unknown): void {
     switch (event) {
+      case 'hello':
+        // Only now: what is decided from here on comes by the stream, so that none falls between.
+        return void this.loadDecisions({ limit: firstDecisions });
       case 'overview':
         return this.overview.set(data as Overview);
       case 'decision':

@@ -45,7 +45,7 @@ export class Drawer {
     if (id === null) return;
     try {
       const answer = await get<ExplainAnswer>(`node/${encodeURIComponent(id)}/explain`);
-      const plan = answer.node.share > 0
+      const plan = answer.node && answer.node.share > 0
         ? await get<PlanAnswer>('ring/plan', { remove: id }) : null;
       if (id === this.id) this.fill(answer, plan);
     } catch (error) {
@@ -62,8 +62,8 @@ export class Drawer {
   private fill({ node, timeline }: ExplainAnswer, plan: PlanAnswer | null): void {
     const body = this.body();
     if (!body) return;
-    body.replaceChildren(facts(node));
-    if (plan) {
+    body.replaceChildren(node ? facts(node) : h('p', {}, 'It is not registered any more.'));
+    if (node && plan) {
       append(body, h('p', { class: 'note' },
         `If it left, ${percent(plan.movedShare)} of the keys would move, to ` +
         `${plural(new Set(plan.moves.map(({ to }) => to)).size, 'other node')}. `,

@@ -4,7 +4,7 @@ import { append, byId, h, setAttribute, setText } from './dom.ts';
 import { Drawer } from './drawer.ts';
 import { count } from './format.ts';
 import { staleness } from './live/freshness.ts';
-import { formatRoute, parseRoute, viewKey } from './route.ts';
+import { formatRoute, noted, parseRoute, viewKey } from './route.ts';
 import { startTheme } from './theme.ts';
 import { charts } from './views/charts.ts';
 import { namespaces } from './views/namespaces.ts';
@@ -46,6 +46,7 @@ function startViews(app: App): void {
     // So that a screen reader begins with the new view; not at first, when it reads the page anyway.
     if (!first) root.focus({ preventScroll: true });
   };
+  noted.listen(always, () => { shown = viewKey(parseRoute(location.hash)); });
   addEventListener('hashchange', go);
   go();
 }

@@ -1,6 +1,11 @@
 // Where one is, kept in the fragment of the address: "#/nodes?state=down&node=n7". Links can be sent
 // to a colleague, and the browser's Back button works.
 
+import { Happening } from './live/watched.ts';
+
+/** The address was brought in line with the view that is shown; there is nothing to do but to know. */
+export const noted = new Happening<void>();
+
 export interface Route {
   view: string;
   params: URLSearchParams;
@@ -40,4 +45,5 @@ export function noteParams(changes: Record<string, string>): void {
   const { view, params } = here();
   for (const [name, value] of Object.entries(changes)) params.set(name, value);
   history.replaceState(null, '', formatRoute(view, params));
+  noted.tell();
 }

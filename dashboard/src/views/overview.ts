@@ -34,7 +34,7 @@ function leaderCard(app: App, signal: AbortSignal): HTMLElement {
     setText(name, leader?.id ?? 'Nobody leads');
     setText(since, leader ? `since ${clock(leader.sinceMs, now)}, for ` +
       `${duration(now - leader.sinceMs)} · epoch ${count(leader.epoch)} · ${leader.address}`
-      : 'Writes wait until a server is elected; reads are answered.');
+      : overview.notReady || 'Writes wait until a server is elected; reads are answered.');
     setText(why, leader?.why ?? '');
   };
   app.overview.watch(signal, show);

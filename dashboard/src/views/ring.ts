@@ -150,12 +150,19 @@ class RingView {
     setText(this.label, spoken ? spoken.id : answer.nodes.length === 1 ? 'node' : 'nodes');
     setAttribute(this.canvas.element, 'aria-label', `Hash ring of ${plural(answer.nodes.length, 'node')}` +
       (spoken ? `; ${spoken.id} holds ${percent(spoken.share)}` : ''));
+    this.grid.plan();
     this.canvas.paint({
       arcs: this.arcs,
       chosen: this.hovered ?? chosen,
       flagged: (node) => answer.nodes[node]?.flagged ?? false,
       heirTone: (node) => this.hovered === null ? this.heirs.get(node) ?? null : null,
     });
+  }
+
+  /** The colour that a node has on the ring at this moment. */
+  private toneOf(index: number): number | string | undefined {
+    if (this.chosen === null) return index % toneCount;
+    return index === this.indexOf(this.chosen) ? 'chosen' : this.heirs.get(index);
   }
 
   private watchPointer(): void {
@@ -185,7 +192,7 @@ class RingView {
         make: (cell) => append(cell, h('span', { class: 'swatch' }), h('span', {})),
         show: (cell, { id, index, flagged }) => {
           const [swatch, name] = cell.children;
-          if (swatch) setAttribute(swatch, 'data-tone', index % toneCount);
+          if (swatch) setAttribute(swatch, 'data-tone', this.toneOf(index));
           if (name) setText(name, flagged ? `${id} (suspect)` : id);
         },
       },

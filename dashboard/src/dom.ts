@@ -78,6 +78,19 @@ export function debounce(waitMs: number, action: () => void): () => void {
   };
 }
 
+/** Calls back once for everything that happens within `waitMs`, however much keeps happening. */
+export function gather(waitMs: number, action: () => void): () => void {
+  let waiting = false;
+  return () => {
+    if (waiting) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      action();
+    }, waitMs);
+  };
+}
+
 /** `action` now and then every `everyMs`, until the view is left; not while the tab is hidden. */
 export function repeat(everyMs: number, signal: AbortSignal, action: () => void): void {
   const run = (): void => {

@@ -1,6 +1,6 @@
 import { ApiError, get, type ExplainAnswer, type NodeRow, type PlanAnswer } from './api.ts';
 import type { App } from './app.ts';
-import { append, debounce, h } from './dom.ts';
+import { append, gather, h } from './dom.ts';
 import { clock, duration, percent, plural } from './format.ts';
 import { decisionItem, stateChip } from './parts.ts';
 import { formatRoute, showNode } from './route.ts';
@@ -9,7 +9,7 @@ import { formatRoute, showNode } from './route.ts';
 export class Drawer {
   private id: string | null = null;
   private returnTo: Element | null = null;
-  private readonly reload = debounce(300, () => void this.load());
+  private readonly reload = gather(300, () => void this.load());
 
   constructor(private readonly root: HTMLElement, app: App) {
     const always = new AbortController().signal;

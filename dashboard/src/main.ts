@@ -58,6 +58,7 @@ function startFreshness(app: App): void {
   const retry = h('button', { type: 'button', onclick: () => app.retryNow() }, 'Try now');
   append(banner, words, retry);
 
+  let wasStale = false;
   const show = (): void => {
     const link = app.link.value;
     const last = app.overview.value;
@@ -65,6 +66,9 @@ function startFreshness(app: App): void {
     banner.hidden = stale === null;
     retry.hidden = !stale?.retry;
     if (stale) setText(words, stale.text);
+    // The banner counts seconds; told aloud it would never end.
+    if (wasStale !== (stale !== null)) announce(stale?.text ?? 'This page is live again.');
+    wasStale = stale !== null;
     document.body.toggleAttribute('data-stale', stale !== null);
     setAttribute(byId('link'), 'data-link', stale ? 'lost' : link.kind);
     setText(byId('link-text'), stale ? 'stale' : link.kind === 'live' && last
@@ -75,14 +79,15 @@ function startFreshness(app: App): void {
   setInterval(show, 1000);
 }
 
+const announce = (text: string): void => setText(byId('announcer'), text);
+
 /** What a person who does not look at the screen must not miss. */
 function startAnnouncer(app: App): void {
-  const announcer = byId('announcer');
   let before: Overview | null = null;
   app.overview.watch(always, (now) => {
     const leader = now?.cluster.leader;
     if (now && before && leader?.id !== before.cluster.leader?.id) {
-      setText(announcer, leader ? `${leader.id} leads now, epoch ${leader.epoch}.` : 'Nobody leads.');
+      announce(leader ? `${leader.id} leads now, epoch ${leader.epoch}.` : 'Nobody leads.');
     }
     before = now;
   });

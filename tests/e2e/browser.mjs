@@ -79,10 +79,29 @@ export async function until(words, holds, limitMs = 20_000) {
 }
 
 /**
- * Scrolls the list of nodes with the wheel for a while. Tells how long frames took, how much of this
- * processor's time each cost the page, and whether rows were ever missing at the end.
+ * Fails unless the list of nodes scrolls smoothly: what a frame costs the page in processor time must
+ * leave room for everything else in a sixtieth of a second, whatever else this machine does; frames
+ * themselves may come late on a busy one, so the best of three attempts counts for them.
  */
-export async function scrollNodes(page, steps = 120) {
+export async function assertScrollsSmoothly(page) {
+  let best;
+  for (let attempt = 0; attempt < 3 && !(best?.p95Ms <= 34); attempt += 1) {
+    await page.locator('.grid-nodes').evaluate((grid) => { grid.scrollTop = 0; });
+    const seen = await scrollNodes(page, 80);
+    console.log('scrolling the nodes:', JSON.stringify(seen));
+    if (!best || seen.p95Ms < best.p95Ms) best = seen;
+  }
+  assert.ok(best.frames > 40, `${best.frames} frames`);
+  assert.ok(best.busyMsPerFrame < 10, `${best.busyMsPerFrame} ms of processor time a frame`);
+  assert.ok(best.p50Ms <= 34, `half of the frames within ${best.p50Ms} ms`);
+  assert.ok(best.p95Ms <= 100, `95 of 100 frames within ${best.p95Ms} ms`);
+}
+
+/**
+ * Scrolls the list of nodes with the wheel for a while. Tells how long frames took, and how much of
+ * a processor's time each cost the page.
+ */
+async function scrollNodes(page, steps) {
   const grid = page.locator('.grid-nodes');
   await grid.hover({ position: { x: 200, y: 200 } });
   const protocol = await page.context().newCDPSession(page);
@@ -107,11 +126,12 @@ export async function scrollNodes(page, steps = 120) {
     return globalThis.frames;
   });
   const sorted = [...frames].sort((a, b) => a - b);
+  const tenths = (value) => Math.round(value * 10) / 10;
   return {
     frames: frames.length,
-    p50Ms: sorted[Math.floor(sorted.length * 0.5)],
-    p95Ms: sorted[Math.floor(sorted.length * 0.95)],
-    worstMs: sorted.at(-1),
-    busyMsPerFrame: spent * 1000 / frames.length,
+    p50Ms: tenths(sorted[Math.floor(sorted.length * 0.5)]),
+    p95Ms: tenths(sorted[Math.floor(sorted.length * 0.95)]),
+    worstMs: tenths(sorted.at(-1)),
+    busyMsPerFrame: tenths(spent * 1000 / frames.length),
   };
 }

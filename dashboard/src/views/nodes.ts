@@ -1,6 +1,6 @@
 import { get, nodeStates, nodeTypes, type NodeRow, type NodesAnswer } from '../api.ts';
 import type { View } from '../app.ts';
-import { append, debounce, h, repeat, setText } from '../dom.ts';
+import { append, debounce, gather, h, repeat, setText } from '../dom.ts';
 import { heartbeatAge, hostPort } from '../drawer.ts';
 import { clock, duration, percent, plural, wholeSeconds } from '../format.ts';
 import { Grid, textColumn, type Column } from '../lists/grid.ts';
@@ -52,7 +52,7 @@ export const nodes: View = {
     grid.showSort(query.sort, query.descending);
     rows.want(0, pageSize);
 
-    const outdate = debounce(300, () => rows.outdate());
+    const outdate = gather(300, () => rows.outdate());
     app.changed.listen(signal, ({ upserts }) => {
       const byId = new Map(upserts.map((node) => [node.id, node]));
       const seenAt = Date.now();

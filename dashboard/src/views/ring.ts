@@ -1,6 +1,6 @@
 import { get, type Move, type PlanAnswer, type RingAnswer } from '../api.ts';
 import type { View } from '../app.ts';
-import { append, debounce, h, setAttribute, setText } from '../dom.ts';
+import { append, gather, h, setAttribute, setText } from '../dom.ts';
 import { count, percent, plural } from '../format.ts';
 import { Grid, type Column } from '../lists/grid.ts';
 import { card, fill } from '../parts.ts';
@@ -72,7 +72,7 @@ class RingView {
 
   follow(app: { changed: { listen(signal: AbortSignal, then: () => void): void };
     missed: { listen(signal: AbortSignal, then: () => void): void } }, signal: AbortSignal): void {
-    const reload = debounce(1000, () => void this.load());
+    const reload = gather(1000, () => void this.load());
     app.changed.listen(signal, reload);
     app.missed.listen(signal, reload);
     themeChanged.listen(signal, () => this.paint());

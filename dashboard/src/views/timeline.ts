@@ -18,7 +18,7 @@ export const timeline: View = {
     const kinds = new Set((params.get('kinds') ?? '').split(',').filter((kind) => kind !== ''));
     const filter: Filter & { words: string } = { words: params.get('q') ?? '', kinds };
     let shown: Decision[] = [];
-    const summary = h('p', { class: 'summary', 'aria-live': 'polite' }, ' ');
+    const summary = h('p', { class: 'summary' }, ' ');
     const grid = new Grid<Decision>({
       name: 'timeline', label: 'Timeline of events, the newest first', rowHeight,
       columns: [

@@ -177,6 +177,23 @@ test('the timeline can be paused, searched and narrowed', async () => {
   });
 });
 
+test('whoever reads further down the timeline keeps the place', async () => {
+  await withPage({ nodes: 1500, view: 'timeline' }, async (page, cluster) => {
+    const reading = page.getByText(cluster.decisions[30].text, { exact: true });
+    const grid = page.locator('.grid-timeline');
+    await page.getByText('Two workers wrote the state').waitFor();
+    await grid.evaluate((element) => { element.scrollTop = 1400; });
+    await reading.click();
+    await page.getByRole('button', { name: 'Close' }).click();
+    const { y } = await reading.boundingBox();
+    cluster.lead('s1', 'a transfer was asked for.');
+    await page.getByText(`${cluster.decisions.length} events`).waitFor();
+    await until('the row is where it was, and still chosen', async () =>
+      Math.abs((await reading.boundingBox()).y - y) < 1 && await page.locator(
+        '.grid-row[aria-selected="true"]', { has: reading }).count() === 1);
+  });
+});
+
 test('the ring shows shares and what would move', async () => {
   await withPage({ view: 'ring' }, async (page, cluster) => {
     const [id, share] = [...cluster.shares].sort((a, b) => b[1] - a[1])[0];

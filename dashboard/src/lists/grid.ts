@@ -84,10 +84,16 @@ export class Grid<T> {
     this.element.scrollTop = 0;
   }
 
-  /** Chooses a row without opening it; -1 chooses none. */
-  choose(index: number): void {
+  /** Rows came in above all others: whoever reads further down keeps the place. */
+  grewAtTop(rows: number): void {
+    if (this.active >= 0) this.active += rows;
+    if (this.element.scrollTop > 0) this.element.scrollTop += rows * this.options.rowHeight;
+  }
+
+  /** Chooses a row without opening it, and brings it into view unless told not to; -1: none. */
+  choose(index: number, reveal = true): void {
     this.active = index;
-    if (index >= 0) {
+    if (index >= 0 && reveal) {
       this.element.scrollTop = scrollToShow(index, this.element.scrollTop,
         this.height - this.headHeight, this.options.rowHeight);
     }

@@ -57,7 +57,7 @@ class RingView {
     });
     search.addEventListener('input', () => {
       this.words = search.value.trim().toLowerCase();
-      this.list();
+      this.list(true);
     });
     append(root,
       h('section', { class: 'card card-ring', 'aria-label': 'Hash ring' }, h('h2', {}, 'Hash ring'),
@@ -85,23 +85,24 @@ class RingView {
   private async load(): Promise<void> {
     const answer = await get<RingAnswer>('ring', {}, this.signal).catch(() => null);
     if (!answer) return;
+    const first = this.answer === null;
     this.answer = answer;
     this.arcs = arcsOf(answer.points);
     this.largest = Math.max(1e-9, ...answer.nodes.map(({ share }) => share));
     const points = answer.nodes.length * answer.virtualNodes;
     setText(this.note, `${plural(answer.nodes.length, 'node')}, ${answer.virtualNodes} points each` +
       (answer.thinned ? `; drawn from ${count(answer.points.length)} of ${count(points)} points.` : '.'));
-    this.list();
+    this.list(first);
     await this.plan();
   }
 
-  private list(): void {
+  private list(reveal: boolean): void {
     this.rows = (this.answer?.nodes ?? [])
       .map((node, index) => ({ ...node, index }))
       .filter(({ id }) => id.toLowerCase().includes(this.words))
       .sort((a, b) => b.share - a.share || (a.id < b.id ? -1 : 1));
     this.grid.setCount(this.rows.length);
-    this.grid.choose(this.rows.findIndex(({ id }) => id === this.chosen));
+    this.grid.choose(this.rows.findIndex(({ id }) => id === this.chosen), reveal);
     this.paint();
   }
 

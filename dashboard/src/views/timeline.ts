@@ -53,8 +53,11 @@ export const timeline: View = {
     }, signal);
 
     const show = (): void => {
+      const newest = shown[0]?.seq;
       shown = app.timeline.shown(filter);
       grid.setCount(shown.length);
+      const added = shown.findIndex(({ seq }) => seq === newest);
+      if (added > 0) grid.grewAtTop(added);
       const waiting = app.timeline.waitingCount;
       setText(pause, app.timeline.paused ? 'Resume' : 'Pause');
       setAttribute(pause, 'aria-pressed', String(app.timeline.paused));
@@ -70,6 +73,7 @@ export const timeline: View = {
     }, 'Pause');
     const ask = (): void => {
       noteParams({ q: filter.words, kinds: [...kinds].join(',') });
+      grid.choose(-1);
       grid.toTop();
       show();
       void app.loadDecisions({ limit: pastMax, q: filter.words });

@@ -184,8 +184,9 @@ class Program {
 
   int fail(const std::string& sentence, int code) {
     const auto chosen = app_.get_subcommands();
-    terminal_.err << (chosen.empty() ? "muster" : full_name(*deepest(chosen[0]))) << ": "
-                  << sentence << '\n';
+    // After whatever was logged before.
+    terminal_.note((chosen.empty() ? "muster" : full_name(*deepest(chosen[0]))) + ": " + sentence +
+                   "\n");
     return code;
   }
 

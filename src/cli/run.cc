@@ -41,7 +41,7 @@ class RunCommand final : public Command {
     if (!plan) return plan.error();
     const Result<int> code = RunSession(std::move(*plan), terminal).run();
     if (code || code.is(Errc::kInvalid)) return code;
-    terminal.err << "muster run: " << code.error().message << '\n';
+    terminal.note("muster run: " + code.error().message + "\n");
     return kArbiterUnreachable;
   }
 

@@ -57,6 +57,10 @@ suite_check() { run_checks "${text_checks[@]}"; }
 suite_build() { build_preset dev; }
 suite_compile() { run_checks "${compiled_checks[@]}"; }
 suite_tests() { build_preset dev && run_ctest dev "been declared"; }
+# Of the dev build, which is there already: what is tested is how it is packed.
+suite_packages() {
+  make_packages dev build/packages-dev && tests/packaging/chroot_test.sh build/packages-dev
+}
 suite_asan() {
   build_preset asan tests_unit tests_sim tests_store || return
   avoid_random_layout

@@ -1,7 +1,7 @@
 // Bundles the page: node build.mjs NODE_MODULES OUTPUT
 // Writes OUTPUT/index.html and OUTPUT/assets/{app.js,app.css,icon.svg}, and fails when a browser that
 // opens the page would have to load more than it should.
-import { copyFile, stat } from 'node:fs/promises';
+import { copyFile, readFile, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -22,7 +22,8 @@ await build({
   minify: true,
   format: 'esm',
   target: ['es2023', 'chrome123', 'firefox120', 'safari17.5'],
-  legalComments: 'inline',
+  // The licence of what is bundled asks to stay with it.
+  banner: { js: `/*! This holds uPlot.\n${await readFile(join(modules, 'uplot', 'LICENSE'), 'utf8')}*/` },
   nodePaths: [modules],
   tsconfigRaw: {},
   logLevel: 'warning',

@@ -1,5 +1,5 @@
 import { get, type Move, type PlanAnswer, type RingAnswer } from '../api.ts';
-import type { View } from '../app.ts';
+import type { App, View } from '../app.ts';
 import { append, gather, h, setAttribute, setText } from '../dom.ts';
 import { count, percent, plural } from '../format.ts';
 import { Grid, type Column } from '../lists/grid.ts';
@@ -23,7 +23,7 @@ export const ring: View = {
   name: 'ring',
   title: 'Ring',
   mount(root, app, params, signal) {
-    new RingView(root, params.get('select'), signal).follow(app, signal);
+    new RingView(root, params.get('select'), signal).follow(app);
   },
 };
 
@@ -70,8 +70,8 @@ class RingView {
     this.showPlan(null);
   }
 
-  follow(app: { changed: { listen(signal: AbortSignal, then: () => void): void };
-    missed: { listen(signal: AbortSignal, then: () => void): void } }, signal: AbortSignal): void {
+  follow(app: App): void {
+    const { signal } = this;
     const reload = gather(1000, () => void this.load());
     app.changed.listen(signal, reload);
     app.missed.listen(signal, reload);

@@ -24,6 +24,7 @@ class ServerCommand final : public Command {
            "  muster server list\n"
            "  muster server transfer --to s2\n"
            "  muster server remove s3\n"
+           "  muster server log-level debug --server 10.0.0.1:9000\n"
            "\n"
            "transfer asks the leader to hand over, to the server named or to any; it answers when\n"
            "the leader has taken the request on, a moment before the other one leads. remove\n"
@@ -31,27 +32,34 @@ class ServerCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "list, transfer or remove");
-    add_argument(app, "ID", id_, "With remove: which server");
+    add_argument(app, "ACTION", action_, "list, transfer, remove or log-level");
+    add_argument(app, "ID", id_,
+                 "With remove: which server; with log-level: debug, info, warn or error");
     server_.declare(app);
     add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "list" && action_ != "transfer" && action_ != "remove") {
-      return {Errc::kInvalid, action_.empty()
-                                  ? "say what to do: list, transfer or remove"
-                                  : "\"" + action_ + "\" is none of list, transfer and remove"};
+    if (action_ != "list" && action_ != "transfer" && action_ != "remove" &&
+        action_ != "log-level") {
+      return {Errc::kInvalid,
+              action_.empty()
+                  ? "say what to do: list, transfer, remove or log-level"
+                  : "\"" + action_ + "\" is none of list, transfer, remove and log-level"};
     }
     if (action_ != "transfer" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
-    if ((action_ == "remove") == id_.empty()) {
-      return {Errc::kInvalid, id_.empty() ? "say which server: muster server remove ID"
-                                          : "an ID belongs to remove"};
+    const bool names = action_ == "remove" || action_ == "log-level";
+    if (names == id_.empty()) {
+      return {Errc::kInvalid, !id_.empty() ? "an ID belongs to remove"
+                              : action_ == "remove"
+                                  ? "say which server: muster server remove ID"
+                                  : "say which level: muster server log-level debug"};
     }
     const auto client = server_.open();
     if (!client) return client.error();
     if (action_ == "remove") return remove(terminal, **client);
+    if (action_ == "log-level") return set_level(terminal, **client);
     return action_ == "list" ? list(terminal, **client) : transfer(terminal, **client);
   }
 
@@ -67,7 +75,8 @@ class ServerCommand final : public Command {
                      {"leader", server.leader},
                      {"version", server.version},
                      {"announced_at", to_ms(server.announced_at)},
-                     {"silent_ms", to_ms(server.silent)}});
+                     {"silent_ms", to_ms(server.silent)},
+                     {"command_level", server.command_level}});
       table.push_back({server.id, server.address, server.leader ? "leader" : "follower",
                        format_duration(server.silent), server.version});
     }
@@ -91,6 +100,14 @@ class ServerCommand final : public Command {
     const auto removed = client.call(client::RemoveServer{id_}, server_.call());
     if (!removed) return refused(terminal, name(), removed.error());
     terminal.line(json_ ? dump({{"removed", id_}}) : id_ + " is removed");
+    return kDone;
+  }
+
+  Result<int> set_level(Terminal& terminal, client::Client& client) const {
+    const auto previous = client.call(client::SetLogLevel{id_}, server_.call());
+    if (!previous) return refused(terminal, name(), previous.error());
+    terminal.line(json_ ? dump({{"level", id_}, {"previous", *previous}})
+                        : "it logs from " + id_ + " on; before, from " + *previous);
     return kDone;
   }
 

@@ -49,7 +49,7 @@ struct WriteBody {
   WireWriter& out;
 
   void operator()(const ChangeTopology& c) const {
-    out.raw(membership::encode({{}, c.command, {}}));
+    out.raw(membership::encode({{}, c.command, {}, c.reason}));
   }
   void operator()(const StorePut& c) const {
     out.text(1, c.key);
@@ -70,10 +70,19 @@ struct WriteBody {
     out.text(1, c.id);
     out.text(2, c.address);
     out.text(3, c.version);
+    out.number(5, c.level);
     out.raw(c.unknown);
   }
   void operator()(const ForgetServer& c) const {
     out.text(1, c.id);
+    out.raw(c.unknown);
+  }
+  void operator()(const Note& c) const {
+    out.number(1, static_cast<std::uint64_t>(c.kind));
+    out.text(2, c.subject);
+    out.number(3, static_cast<std::uint64_t>(c.why));
+    out.text(4, c.detail);
+    out.text(5, c.asked_by);
     out.raw(c.unknown);
   }
 };
@@ -97,10 +106,19 @@ struct ReadField {
     if (in.field() == 1) return c.id = in.text(), true;
     if (in.field() == 2) return c.address = in.text(), true;
     if (in.field() == 3) return c.version = in.text(), true;
+    if (in.field() == 5) return c.level = in.number(), true;
     return false;
   }
   bool operator()(ForgetServer& c) const {
     if (in.field() == 1) return c.id = in.text(), true;
+    return false;
+  }
+  bool operator()(Note& c) const {
+    if (in.field() == 1) return c.kind = static_cast<DecisionKind>(in.number(UINT8_MAX)), true;
+    if (in.field() == 2) return c.subject = in.text(), true;
+    if (in.field() == 3) return c.why = static_cast<Why>(in.number(UINT8_MAX)), true;
+    if (in.field() == 4) return c.detail = in.text(), true;
+    if (in.field() == 5) return c.asked_by = in.text(), true;
     return false;
   }
   static StoreGuard& guard(StorePut& c) { return c.guard ? *c.guard : c.guard.emplace(); }
@@ -121,7 +139,7 @@ template <>
 Result<Command> read_body<ChangeTopology>(std::string_view bytes) {
   auto timed = membership::decode_command(bytes);
   if (!timed) return timed.error();
-  return Command(ChangeTopology{std::move(timed->command)});
+  return Command(ChangeTopology{std::move(timed->command), std::move(timed->reason)});
 }
 
 /// The command of the kind that `field` stands for.
@@ -157,6 +175,14 @@ struct Validate {
     return server_id(c.id);
   }
   Status operator()(const ForgetServer& c) const { return server_id(c.id); }
+  Status operator()(const Note& c) const {
+    for (const std::string* text : {&c.subject, &c.detail, &c.asked_by}) {
+      if (text->size() > membership::kTextBytesMax) {
+        return {Errc::kInvalid, "a note must have at most 1024 bytes in each text"};
+      }
+    }
+    return Done{};
+  }
 
   /// As long as a host's name, which it is unless somebody chose another.
   static Status server_id(const std::string& id) {
@@ -168,13 +194,21 @@ struct Validate {
 }  // namespace
 
 const char* name(const Command& command) {
-  static constexpr const char* kNames[] = {"", "StorePut", "StoreRemove", "AnnounceServer",
-                                           "ForgetServer"};
+  static constexpr const char* kNames[] = {
+      "", "StorePut", "StoreRemove", "AnnounceServer", "ForgetServer", "Note"};
   static_assert(std::size(kNames) == std::variant_size_v<Command>);
   if (const auto* change = std::get_if<ChangeTopology>(&command)) {
     return membership::name(change->command);
   }
   return kNames[command.index()];
+}
+
+std::uint64_t own_level() {
+  return 1;
+}
+
+std::uint64_t level(const Command&) {
+  return 1;
 }
 
 Status validate(const Command& command) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "base/result.h"
+#include "core/cluster/decision.h"
 #include "core/cluster/versioned_kv.h"
 #include "core/membership/commands.h"
 
@@ -17,6 +19,7 @@ namespace muster::cluster {
 
 struct ChangeTopology {
   membership::Command command;
+  membership::Reason reason{};
   bool operator==(const ChangeTopology&) const = default;
 };
 
@@ -42,11 +45,13 @@ struct StoreRemove {
   bool operator==(const StoreRemove&) const = default;
 };
 
-/// A server says where it is reached. Said again, it replaces what was said before.
+/// A server says where it is reached and what it understands. Said again, it replaces what was said
+/// before.
 struct AnnounceServer {
   std::string id;
   std::string address;
   std::string version;
+  std::uint64_t level = 1;  ///< As own_level() of that server.
   std::string unknown;
   bool operator==(const AnnounceServer&) const = default;
 };
@@ -57,12 +62,30 @@ struct ForgetServer {
   bool operator==(const ForgetServer&) const = default;
 };
 
+/// Something that the leader did or met and that changes nothing: it is for the log of decisions.
+struct Note {
+  DecisionKind kind = DecisionKind::kUnknown;
+  std::string subject;
+  Why why = Why::kUnknown;
+  std::string detail;
+  std::string asked_by;
+  std::string unknown;
+  bool operator==(const Note&) const = default;
+};
+
 /// The position of a kind is its number in stored bytes: new kinds are added at the end, and none
 /// is ever removed.
-using Command = std::variant<ChangeTopology, StorePut, StoreRemove, AnnounceServer, ForgetServer>;
+using Command =
+    std::variant<ChangeTopology, StorePut, StoreRemove, AnnounceServer, ForgetServer, Note>;
 
 /// "StorePut" …, for people and metrics.
 [[nodiscard]] const char* name(const Command& command);
+
+/// Kinds of commands come in levels: the first release has level 1, and a release that adds kinds
+/// adds a level. This one understands all levels up to own_level().
+[[nodiscard]] std::uint64_t own_level();
+/// What a server must understand to apply `command`.
+[[nodiscard]] std::uint64_t level(const Command& command);
 
 /// Whether a command may be proposed; kInvalid names the field and the rule.
 [[nodiscard]] Status validate(const Command& command);

@@ -34,6 +34,9 @@ enum class Call {
   kTransferLeadership,
   kBackup,
   kMove,
+  // muster.v1.ObserveService
+  kExplain,
+  kSetLogLevel,
   // muster.v1.PeerService
   kAnnounce,
   kAdmit,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <functional>
@@ -22,6 +23,7 @@ namespace muster::rpc {
 inline constexpr const char* kForwardedKey = "muster-forwarded";
 inline constexpr const char* kServerKey = "muster-server";
 inline constexpr const char* kLeaderKey = "leader-address";
+inline constexpr const char* kRetryKey = "retry-after";
 
 class GrpcCall;
 
@@ -48,6 +50,9 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] const std::string& method() const override { return context_.method(); }
   [[nodiscard]] Duration time_left() const override;
   [[nodiscard]] bool forwarded() const override;
+  [[nodiscard]] std::string metadata(const std::string& key) const override;
+  [[nodiscard]] std::string_view certificate() const override;
+  [[nodiscard]] std::string remote() const override;
   [[nodiscard]] bool over() const override { return over_; }
   /// Its answer is on the way, and has not left yet.
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
@@ -56,6 +61,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   void finish(RpcStatus status) override;
   void reply(Payload message) override;
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+  void cut() override;
 
  private:
   /// One kind of operation. While one is under way it keeps the call alive.
@@ -83,6 +89,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   std::function<void(std::optional<std::string>)> on_read_;
   std::function<void()> on_written_;
   std::function<void()> on_over_;
+  std::shared_ptr<const grpc::AuthContext> peer_;
   bool finishing_ = false;
   bool over_ = false;
   Operation accept_{*this, &GrpcCall::accepted};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
 #include <functional>
 #include <map>
@@ -9,6 +10,7 @@
 #include <unordered_set>
 
 #include "base/loop.h"
+#include "server/rpc/call.h"
 #include "server/rpc/completion_queue.h"
 #include "server/rpc/status.h"
 
@@ -21,13 +23,14 @@ class PeerClient {
  public:
   using Done = std::function<void(RpcStatus, std::string)>;
 
-  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id);
+  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+             std::shared_ptr<grpc::ChannelCredentials> credentials);
   ~PeerClient() { close(); }
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
 
   void call(const std::string& address, const std::string& method, std::string request,
-            Duration timeout, Done done);
+            Duration timeout, Done done, Metadata metadata = {});
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
 
@@ -43,6 +46,7 @@ class PeerClient {
   Loop& loop_;
   grpc::CompletionQueue* queue_;
   std::string server_id_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;

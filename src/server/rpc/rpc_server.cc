@@ -6,7 +6,6 @@
 #include <grpcpp/impl/codegen/method_handler.h>
 #include <grpcpp/impl/codegen/rpc_service_method.h>
 #include <grpcpp/impl/codegen/service_type.h>
-#include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "server/rpc/completion_queue.h"
+#include "server/rpc/credentials.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/peer_client.h"
 
@@ -30,6 +30,10 @@ constexpr int kStreamsMax = 10'000;
 /// calls of a client that was cut off would otherwise stay until the kernel gives up.
 constexpr int kAskAfterMs = 30'000;
 constexpr int kAnswerWithinMs = 10'000;
+/// All headers of one call together. Ours are a few dozen bytes.
+constexpr int kHeaderBytesMax = 8'192;
+/// A connection that has not shown who it is by then is closed.
+constexpr int kHandshakeWithinMs = 10'000;
 
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
@@ -71,7 +75,11 @@ class RpcServer::Impl {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
+    const Credentials credentials = options_.tls ? tls(*options_.tls) : plaintext();
+    if (!credentials.server) {
+      return {Errc::kInvalid, "this process has not been made to refuse TLS 1.2"};
+    }
+    builder.AddListeningPort(options_.listen, credentials.server, &port);
     for (const std::string& name : options_.services) {
       services_.push_back(std::make_unique<NamedService>(name));
       builder.RegisterService(services_.back().get());
@@ -90,6 +98,8 @@ class RpcServer::Impl {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAskAfterMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAnswerWithinMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kHeaderBytesMax);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeWithinMs);
     queue_ = builder.AddCompletionQueue();
     host_.queue = queue_.get();
     server_ = builder.BuildAndStart();
@@ -98,7 +108,7 @@ class RpcServer::Impl {
                                       "; another program may be using it, choose another --listen"};
     }
     poller_ = std::make_unique<CompletionPoller>(*queue_, loop_);
-    peers_ = std::make_unique<PeerClient>(loop_, queue_.get(), options_.id);
+    peers_ = std::make_unique<PeerClient>(loop_, queue_.get(), options_.id, credentials.channel);
     for (int i = 0; i < kAcceptsAhead; ++i) GrpcCall::accept(host_);
     set_serving(false);
     return port;
@@ -164,8 +174,9 @@ void RpcServer::set_serving(bool serving) {
 
 void RpcServer::call_peer(const std::string& address, const std::string& method,
                           std::string request, Duration timeout,
-                          std::function<void(RpcStatus, std::string)> done) {
-  impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+                          std::function<void(RpcStatus, std::string)> done, Metadata metadata) {
+  impl_->peers().call(address, method, std::move(request), timeout, std::move(done),
+                      std::move(metadata));
 }
 
 void RpcServer::drain(Duration limit, std::function<void()> done) {

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "core/cluster/upgrade.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/peer.pb.h"
+#include "server/observe/sighting.h"
 #include "server/rpc/router.h"
 #include "server/service/cluster.h"
 #include "store/store.h"
@@ -18,7 +20,7 @@ namespace muster::server {
 class AdminService {
  public:
   /// Hands the leadership over, to the server named if it can.
-  using StepDown = std::function<void(std::optional<WorkerId>)>;
+  using StepDown = std::function<void(std::optional<WorkerId> to, const std::string& why)>;
 
   /// Takes a server out of the engine, where that has members; empty where it has none.
   using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
@@ -37,11 +39,11 @@ class AdminService {
       : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
 
   void add_to(rpc::Router& router);
-  /// A term began here: what was heard in an earlier one says nothing.
-  void begin_term() {
-    heard_.clear();
-    term_began_ = cluster_.loop().now();
-  }
+  void begin_term() { attendance_.begin(cluster_.loop().now()); }
+  /// Whom of the servers this one has heard while it leads.
+  [[nodiscard]] const cluster::Attendance& attendance() const { return attendance_; }
+  /// And what they said of themselves.
+  [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
  private:
   void DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request);
@@ -56,8 +58,9 @@ class AdminService {
   Cluster& cluster_;
   std::string own_id_;
   Actions actions_;
-  MonoTime term_began_{};
-  std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
+  cluster::Attendance attendance_;
+  /// How far they had read the log; at most one for each server that announced itself.
+  std::map<std::string, std::uint64_t> applied_;
 };
 
 }  // namespace muster::server

@@ -7,20 +7,16 @@
 
 #include "base/strong.h"
 #include "core/cluster/commands.h"
+#include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
 #include "server/rpc/rpc_server.h"
+#include "server/service/leader_view.h"
 #include "server/state/replica.h"
 
 namespace muster::server {
 
-/// Who leads, as far as this server knows.
-struct LeaderView {
-  bool self = false;
-  std::string id{};       ///< Empty: nobody, or not known.
-  std::string address{};  ///< Where its gRPC is reached; empty while it has not said so.
-  Epoch epoch{};
-};
+class Observer;
 
 /// What every service needs of the server it belongs to: the shared state, who leads, and a way to
 /// have something done by the leader, wherever that is. Loop thread only.
@@ -31,6 +27,8 @@ class Cluster {
     Replica& replica;
     LeaderTerm& term;
     rpc::RpcServer& rpc;
+    Guard& guard;
+    Observer& observer;
     std::function<LeaderView()> leader;
   };
   explicit Cluster(Parts parts) : parts_(std::move(parts)) {}
@@ -40,6 +38,13 @@ class Cluster {
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }
+  [[nodiscard]] Guard& guard() { return parts_.guard; }
+  [[nodiscard]] Observer& observer() { return parts_.observer; }
+
+  /// Who sent this request, for people: a certificate's name, or an address.
+  [[nodiscard]] static std::string asked_by(const rpc::CallPtr& call);
+  /// As the client named the request, or as this server did for want of that.
+  [[nodiscard]] std::string request_id(const rpc::CallPtr& call);
 
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
   /// passed on; a call that came from another server is told who leads instead.
@@ -62,6 +67,7 @@ class Cluster {
 
  private:
   Parts parts_;
+  std::uint64_t requests_ = 0;  ///< Named here so far.
 };
 
 }  // namespace muster::server

@@ -34,12 +34,14 @@ void StoreService::add_to(rpc::Router& router) {
   router.add(service + "Put", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StorePutRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Put(c, request); });
         });
   });
   router.add(service + "Remove", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreRemoveRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Remove(c, request); });
         });
   });
@@ -126,6 +128,7 @@ void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& 
   // this server waits until it has caught up, and is of another history when that is not enough.
   const cluster::KvRevision after = request.after_revision();
   const bool fresh = after == 0 || after > cluster_.state().kv().revision();
+  if (!cluster_.guard().open_watch(call)) return;
   cluster_.read(call, fresh, [this, call, request] {
     hub_.watch(call, request.prefix(), request.after_revision());
   });

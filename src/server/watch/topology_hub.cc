@@ -1,5 +1,6 @@
 #include "server/watch/topology_hub.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "muster/v1/coordinator.pb.h"
@@ -48,7 +49,7 @@ struct TopologyHub::Watcher {
 
 TopologyHub::TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSync full_sync,
                          Options options)
-    : loop_(loop), state_(state), full_sync_(std::move(full_sync)), options_(options) {}
+    : loop_(loop), state_(state), full_sync_(std::move(full_sync)), options_(std::move(options)) {}
 
 TopologyHub::~TopologyHub() {
   for (const Shared& watcher : watchers_) watcher->call->on_over({});
@@ -138,7 +139,16 @@ void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t
   });
 }
 
+std::uint64_t TopologyHub::lag() const {
+  std::uint64_t worst = 0;
+  for (const Shared& watcher : watchers_) {
+    worst = std::max(worst, version() - std::min(version(), watcher->version));
+  }
+  return worst;
+}
+
 void TopologyHub::send_lagged(const Shared& watcher) {
+  if (options_.on_lagged) options_.on_lagged();
   v1::TopologyUpdate update;
   update.set_version(watcher->version);
   update.set_previous_version(watcher->version);

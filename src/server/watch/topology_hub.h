@@ -27,6 +27,8 @@ class TopologyHub {
     std::size_t history_events = 4096;
     std::size_t history_bytes = 8 * 1024 * 1024;
     Duration keepalive = 30s;
+    /// A watcher has fallen behind.
+    std::function<void()> on_lagged{};
   };
   /// The whole topology as a full_sync update.
   using FullSync = std::function<rpc::Payload()>;
@@ -45,6 +47,8 @@ class TopologyHub {
   void close();
 
   [[nodiscard]] std::size_t watchers() const { return watchers_.size(); }
+  /// How many versions the slowest of them has not been sent.
+  [[nodiscard]] std::uint64_t lag() const;
 
  private:
   struct Change {

@@ -38,7 +38,7 @@ export function chart(
     [series.seconds(), ...lines.map(({ name }) => series.column(name))];
   const rebuild = (): void => {
     plot?.destroy();
-    plot = box.clientWidth > 0 ? new uPlot(options(lines, box.clientWidth), data(), box) : null;
+    plot = box.clientWidth > 0 ? new uPlot(options(lines, series, box.clientWidth), data(), box) : null;
   };
   const draw = (): void => {
     lines.forEach(({ name }, i) => {
@@ -63,7 +63,7 @@ export function chart(
   return { element, draw };
 }
 
-function options(lines: Line[], width: number): uPlot.Options {
+function options(lines: Line[], series: SeriesWindow, width: number): uPlot.Options {
   const axis: uPlot.Axis = {
     stroke: colour('muted'),
     font: '11px system-ui, sans-serif',
@@ -74,7 +74,10 @@ function options(lines: Line[], width: number): uPlot.Options {
     width, height,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    scales: { y: { range: (_, _low, high) => [0, Math.max(1, high * 1.1)] } },
+    scales: {
+      x: { range: () => series.span(Date.now()) },
+      y: { range: (_, _low, high) => [0, Math.max(1, high * 1.1)] },
+    },
     axes: [
       { ...axis, values: '{HH}:{mm}', space: 70, size: 26 },
       { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => figure(tick)) },

@@ -59,6 +59,8 @@ test('a window of series slides, and takes no sample twice', () => {
   assert.deepEqual(series.seconds(), [11, 12, 13]);
   assert.deepEqual(series.column('watchers'), [2, 3, null]);
   assert.equal(series.latest('watchers'), 3);
+  assert.deepEqual(series.span(99_000), [11, 13]);
+  assert.deepEqual(new SeriesWindow(2000).span(99_000), [97, 99]);
   assert.equal(series.latest('batchSize'), null);
 });
 

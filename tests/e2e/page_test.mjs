@@ -12,7 +12,7 @@ const views = ['overview', 'nodes', 'ring?select=node-00003', 'timeline', 'chart
   'nodes?node=node-00004'];
 let browser;
 before(async () => { browser = await Browser.launch(modules, screenshots); });
-after(() => browser.close());
+after(() => browser?.close());
 
 /** Runs `body` with a cluster and the page open on it; nothing may have gone wrong in the page. */
 async function withPage({ nodes = 40, view = 'overview', ...options }, body) {

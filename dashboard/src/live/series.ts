@@ -26,6 +26,11 @@ export class SeriesWindow {
     }
   }
 
+  /** From when to when a chart reaches, in seconds: all of the window, however little is known. */
+  span(nowMs: number): [number, number] {
+    const end = this.times.at(-1) ?? nowMs;
+    return [(end - this.lengthMs) / 1000, end / 1000];
+  }
   /** Times in seconds, as uPlot wants them. */
   seconds(): number[] {
     return this.times.map((time) => time / 1000);

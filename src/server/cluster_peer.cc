@@ -150,7 +150,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
 }
 
 ClusterPeer::~ClusterPeer() {
-  observer_.detach("this server is stopping");
+  observer_.release("this server is stopping");
 }
 
 void ClusterPeer::show() {

@@ -207,6 +207,10 @@ CandidateOptions ServerConfig::candidate() const {
 void ServerConfig::complete() {
   if (id.empty()) id = host_name();
   if (!data_dir.empty()) data_dir = std::filesystem::absolute(data_dir).lexically_normal();
+  // A managed engine reads them too, and works in another directory.
+  for (std::string* file : {&tls.cert, &tls.key, &tls.ca, &crl_file}) {
+    if (!file->empty()) *file = std::filesystem::absolute(*file).lexically_normal();
+  }
   if (engine.empty() && !data_dir.empty()) engine = "file://" + data_dir + "/store";
   if (lease_timeout == 0s) lease_timeout = on_s3(*this) ? 15s : 2s;
   if (heartbeat_batch_interval == 0s) {

@@ -62,16 +62,10 @@ Status set_address(Target& target, Text value, std::uint16_t port) {
   return Done{};
 }
 
-/// PER_MINUTE:BURST
 Status set_rate(Rate& target, Text value) {
-  const auto colon = value.find(':');
-  Rate rate{};
-  if (colon == value.npos || !set_count(rate.per_minute, value.substr(0, colon)) ||
-      !set_count(rate.burst, value.substr(colon + 1)) || rate.burst > TokenBucket::kBurstMax ||
-      rate.per_minute > TokenBucket::kBurstMax) {
-    return {Errc::kInvalid, "\"" + value + "\" is not PER_MINUTE:BURST, such as 10:5"};
-  }
-  target = rate;
+  const auto rate = parse_rate(value);
+  if (!rate) return rate.error();
+  target = *rate;
   return Done{};
 }
 

@@ -1,11 +1,18 @@
 #include "server/server.h"
 
+#include <fcntl.h>
+
+#include <filesystem>
 #include <utility>
 
 #include "base/log.h"
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/peer.pb.h"
+#include "platform/system_clock.h"
+#include "platform/unique_fd.h"
+#include "platform/whole_file.h"
+#include "server/observe/http_guard.h"
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
 #include "store/open.h"
@@ -42,14 +49,6 @@ engine::Members to_members(const v1::AdmitResponse& response) {
   return members;
 }
 
-server::Observer::Options observer_options(const ServerConfig& config) {
-  server::Observer::Options options;
-  options.server = config.id;
-  options.engine = config.engine.substr(0, config.engine.find(':'));
-  options.membership = config.membership;
-  return options;
-}
-
 /// Calls that last: how long is no measure of anything.
 bool is_stream(const std::string& method) {
   return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
@@ -65,7 +64,7 @@ Server::Server(const ServerConfig& config, Surroundings surroundings)
       on_fatal_(std::move(surroundings.on_fatal)),
       on_restored_(std::move(surroundings.on_restored)),
       page_(surroundings.page),
-      observer_(loop_, metrics_, observer_options(config_)) {}
+      observer_(loop_, metrics_, observer_options()) {}
 
 Server::~Server() {
   if (rpc_) rpc_->close();
@@ -85,14 +84,31 @@ Status Server::start_guard() {
                                             {config_.crl_refresh, config_.crl_max_age},
                                             config_.id});
     tls_->on_change([this] { guard_->recheck(); });
+    if (config_.managed() && !config_.crl_url.empty()) {
+      tls_->on_list([this](const std::string& bytes) { keep_for_engine(bytes); });
+    }
   }
   server::Guard::Options options;
   options.tls = tls_ ? &*tls_ : nullptr;
   if (config_.limited) options.limits = config_.limits;
+  options.on_limited = [this](const char* reason) { metrics_.rejected(reason); };
   options.audit = audit_ ? &*audit_ : nullptr;
   options.position = [this] { return peer_ ? peer_->position() : server::AuditLog::Position{}; };
   guard_.emplace(loop_, std::move(options));
   return tls_ ? tls_->start() : Status(Done{});
+}
+
+// etcd reads it at each handshake, and refuses everybody while it is not there.
+void Server::keep_for_engine(const std::string& crl) {
+  const std::filesystem::path file = engine::engine_options(config_, address_).crl_file;
+  std::error_code failed;
+  std::filesystem::create_directories(file.parent_path(), failed);
+  const UniqueFd directory(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Status kept = files::write_whole(directory.get(), file.filename(), crl,
+                                         files::Readers::kOwner, files::Existing::kReplace);
+  if (kept) return;
+  log_error("the engine goes on with an earlier list of revoked certificates",
+            {{"reason", kept.error().message}});
 }
 
 void Server::reload(const ServerConfig& config) {
@@ -129,6 +145,26 @@ Result<std::string> Server::start() {
   return address_;
 }
 
+server::Observer::Options Server::observer_options() {
+  server::Observer::Options options;
+  options.server = config_.id;
+  options.engine = config_.engine.substr(0, config_.engine.find(':'));
+  options.membership = config_.membership;
+  options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
+  options.tls = [this](server::Metrics::Levels& levels) {
+    if (!tls_) return;
+    const auto own = tls_->read(tls_->credentials().current().certificate);
+    if (!own) return;
+    levels.certificate_left_s =
+        std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
+    if (tls_->revocations() == nullptr) return;
+    if (const auto age = tls_->revocations()->health().age) {
+      levels.crl_age_s = std::chrono::duration<double>(*age).count();
+    }
+  };
+  return options;
+}
+
 Status Server::start_http() {
   if (!config_.http) return Done{};
   const Address wanted = config_.http_listen.value_or(Address{"127.0.0.1", 9002});
@@ -138,10 +174,19 @@ Status Server::start_http() {
     options.listen.host = wanted.host;
     options.listen.port = port;
     options.page = page_;
+    options.authorize = server::is_local;
+    if (tls_) {
+      const http::TlsContext context = server::http_context(*tls_);
+      if (!context) return {Errc::kUnavailable, "OpenSSL cannot serve HTTPS with these files"};
+      options.listen.tls = [context] { return context; };
+      options.authorize = [&tls = *tls_](const http::Request& request) {
+        return server::may_ask(tls, request, system_wall_now());
+      };
+    }
     http_ = std::make_unique<server::HttpFace>(loop_, observer_, std::move(options));
     const auto bound = http_->start();
     if (bound) {
-      http_address_ = "http://" + Address{wanted.host, *bound}.to_string();
+      http_address_ = (tls_ ? "https://" : "http://") + Address{wanted.host, *bound}.to_string();
       return Done{};
     }
     http_.reset();

@@ -61,7 +61,9 @@ class Server {
 
  private:
   [[nodiscard]] Status start_http();
+  [[nodiscard]] server::Observer::Options observer_options();
   [[nodiscard]] Status start_guard();
+  void keep_for_engine(const std::string& crl);
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);

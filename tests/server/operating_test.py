@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Executes the runbook of docs/operating.md: every sh block of that section, in order, as it stands.
 
-Only places are put elsewhere: /etc, /var/lib and /var/backups below a temporary directory, the ports
-to free ones. `systemctl` is a stand-in that starts and ends musterd as the unit of the document does.
+Only places are put elsewhere: /etc, /var/lib, /var/backups, /opt and /usr/bin/musterd below a temporary
+directory, the ports to free ones. What is upgraded to is musterd_next. `systemctl` is a stand-in that starts and ends musterd as the unit of the document does.
 
 usage: operating_test.py DIRECTORY_OF_PROGRAMS
 """
 
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -30,7 +31,8 @@ end_unit() {
 }
 start_unit() {
   if started "$1"; then return; fi
-  setpriv --pdeathsig KILL musterd --config "/etc/muster/${1#musterd@}.yaml" \\
+  env -u MUSTER_CERT -u MUSTER_KEY -u MUSTER_CACERT \\
+    setpriv --pdeathsig KILL musterd --config "/etc/muster/${1#musterd@}.yaml" \\
     >>"$units/$1.log" 2>&1 &
   echo $! >"$units/$1"
 }
@@ -43,6 +45,7 @@ systemctl() {
       start) start_unit "$unit" ;;
       stop) end_unit TERM "$unit" ;;
       kill) end_unit "$signal" "$unit" ;;
+      reload) kill -s HUP "$(cat "$units/$unit")" ;;
       restart) end_unit TERM "$unit"; start_unit "$unit" ;;
       *) echo "systemctl $action is not known here" >&2; return 1 ;;
     esac
@@ -68,7 +71,8 @@ def script(text, directory):
     runbook = text[text.index("## Runbook"):]
     blocks = re.findall(r"^```sh\n(.*?)^```$", runbook, re.M | re.S)
     assert len(blocks) >= 9, "the runbook has lost its commands"
-    for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair"):
+    for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair",
+                 "certs revoke"):
         assert any(word in block for block in blocks), word
     code = PRELUDE + "\n".join(blocks)
     # 127.0.0.1:900$n in a loop and 127.0.0.1:9001 alone are the same ports, so the table is the
@@ -79,9 +83,20 @@ def script(text, directory):
     table = " ".join(map(str, grpc))
     code = code.replace(":900$n", ":${grpc_ports[$n]}")
     code = f"grpc_ports=(0 {table})\n" + code
-    for place in ("/etc/muster", "/var/lib/muster", "/var/backups"):
+    for place in ("/etc/muster", "/var/lib/muster", "/var/backups", "/opt/muster", "/usr/bin/musterd"):
         code = code.replace(place, f"{directory}{place}")
     return code.replace("@TMP@", directory)
+
+
+def install(programs, directory):
+    """Puts this release into its place, and the next one where it is installed from."""
+    used, new = pathlib.Path(directory, "usr/bin"), pathlib.Path(directory, "opt/muster")
+    used.mkdir(parents=True)
+    new.mkdir(parents=True)
+    for program in ("musterd", "muster", "muster-guardian"):
+        shutil.copy(programs / program, used)
+    shutil.copy(programs / "musterd_next", new / "musterd")
+    return used
 
 
 def main():
@@ -89,15 +104,17 @@ def main():
     text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="muster-operating-") as directory:
         code = script(text, directory)
+        used = install(programs, directory)
         done = subprocess.run(["bash", "-c", code], timeout=LIMIT_SECONDS, check=False,
-                              env={"PATH": f"{programs}:/usr/bin:/bin:/usr/sbin:/sbin"},
+                              env={"PATH": f"{used}:/usr/bin:/bin:/usr/sbin:/sbin"},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         print(done.stdout)
         if done.returncode != 0:
             for log in sorted(pathlib.Path(directory, "run").glob("*.log")):
                 print(f"---- {log.name}\n{log.read_text()[-4000:]}")
             sys.exit(f"the runbook failed with {done.returncode}")
-        assert done.stdout.count("o1") >= 3, "the node must be there after restore and move"
+        assert done.stdout.count("o1") >= 4, "the node must be there after restore and move"
+        assert done.stdout.count('"command_level":2') == 3, "every server was upgraded"
 
 
 main()

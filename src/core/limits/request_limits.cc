@@ -22,6 +22,19 @@ bool too_slow(Rate rate, Duration interval) {
 
 }  // namespace
 
+Result<Rate> parse_rate(std::string_view text) {
+  const auto colon = text.find(':');
+  const auto number = [](std::string_view part) {
+    const auto value = parse_unsigned(part).value_or(0);
+    return value <= TokenBucket::kBurstMax ? static_cast<std::uint32_t>(value) : 0U;
+  };
+  if (colon != std::string_view::npos) {
+    const Rate rate{number(text.substr(0, colon)), number(text.substr(colon + 1))};
+    if (rate.per_minute > 0 && rate.burst > 0) return rate;
+  }
+  return {Errc::kInvalid, "\"" + std::string(text) + "\" is not PER_MINUTE:BURST, such as 10:5"};
+}
+
 Status RequestLimitOptions::validate(Duration heartbeat_interval) const {
   if (!too_slow(heartbeat, heartbeat_interval)) return Done{};
   return {Errc::kInvalid, "limits-heartbeat allows a node " + std::to_string(heartbeat.per_minute) +

@@ -23,6 +23,9 @@ enum class LimitedCall {
   kWrite,  ///< Any other change; counted for all clients together only.
 };
 
+/// PER_MINUTE:BURST, such as 10:5. kInvalid when it is not that.
+[[nodiscard]] Result<Rate> parse_rate(std::string_view text);
+
 struct RequestLimitOptions {
   // Each client.
   Rate heartbeat{10, 5};

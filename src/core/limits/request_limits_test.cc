@@ -103,6 +103,13 @@ TEST(RequestLimitsTest, OtherLimitsHoldFromNowOnAndKeepTheCounts) {
   EXPECT_EQ(taken_at_once(limits, LimitedCall::kGetTopology, "n1"), 1);
 }
 
+TEST(RequestLimitsTest, ARateIsTwoNumbersAboveZero) {
+  EXPECT_EQ(parse_rate("10:5").value(), (Rate{10, 5}));
+  for (const char* bad : {"", "10", "10:", ":5", "0:5", "10:0", "-1:5", "10:5:1", "10:200000000"}) {
+    EXPECT_TRUE(parse_rate(bad).is(Errc::kInvalid)) << bad;
+  }
+}
+
 TEST(RequestLimitsTest, SaysHowLargeAFleetItAllows) {
   const RequestLimitOptions defaults;
   EXPECT_EQ(defaults.nodes_max(10s), 1'666U);

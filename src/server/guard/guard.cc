@@ -53,6 +53,23 @@ const char* words(LimitedCall what) {
   return "asks too often";
 }
 
+/// The label of a metric.
+const char* reason(LimitedCall call) {
+  switch (call) {
+    case LimitedCall::kHeartbeat:
+      return "heartbeats";
+    case LimitedCall::kRegister:
+      return "registrations";
+    case LimitedCall::kDeregister:
+      return "deregistrations";
+    case LimitedCall::kGetTopology:
+      return "topology";
+    case LimitedCall::kWrite:
+      return "writes";
+  }
+  return "other";
+}
+
 }  // namespace
 
 Guard::Guard(Loop& loop, Options options)
@@ -150,6 +167,11 @@ bool Guard::registers(const rpc::CallPtr& call, const std::string& node_id,
   return allowed.ok();
 }
 
+void Guard::count_limited(const char* reason) {
+  ++counts_.limited;
+  if (options_.on_limited) options_.on_limited(reason);
+}
+
 bool Guard::limited(const Caller& caller) const {
   return limits_.has_value() && !caller.forwarded;
 }
@@ -161,7 +183,7 @@ bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string
   if (!limited(*caller)) return true;
   const std::string key = caller->limit_key(what == LimitedCall::kWrite ? "" : subject);
   if (const auto wait = limits_->take(what, key, loop_.now())) {
-    ++counts_.limited;
+    count_limited(reason(what));
     call->finish(rpc::to_status(too_often(caller->name(), words(what), *wait)));
     return false;
   }
@@ -177,7 +199,7 @@ bool Guard::open_watch(const rpc::CallPtr& call) {
   if (!limited(*caller)) return true;
   const std::string key = caller->limit_key("");
   if (!limits_->open_watch(key)) {
-    ++counts_.limited;
+    count_limited("watches");
     call->finish({rpc::Code::kResourceExhausted,
                   caller->name() + " has as many watches open as it may",
                   {},
@@ -198,7 +220,7 @@ Status Guard::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
   if (!limited(*caller)) return Done{};
   const auto wait = limits_->take(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
   if (!wait) return Done{};
-  ++counts_.limited;
+  count_limited(reason(LimitedCall::kHeartbeat));
   return too_often("node " + node_id, words(LimitedCall::kHeartbeat), *wait);
 }
 

@@ -31,6 +31,8 @@ class Guard {
     const TlsKeeper* tls = nullptr;             ///< Null: plaintext.
     std::optional<RequestLimitOptions> limits;  ///< None: as often as they like.
     AuditLog* audit = nullptr;                  ///< Null: writes are not recorded.
+    /// A request was refused for being too many; of which kind.
+    std::function<void(const char* reason)> on_limited = {};
     /// Where the state stands, for the audit log: epoch and version.
     std::function<AuditLog::Position()> position = {};
   };
@@ -79,6 +81,7 @@ class Guard {
                                                          security::Call what) const;
   [[nodiscard]] bool limited(const Caller& caller) const;
   void deny(const rpc::CallPtr& call, const Error& error);
+  void count_limited(const char* reason);
   void follow(const rpc::CallPtr& call, security::Call what);
   void record(const rpc::CallPtr& call);
 

@@ -247,7 +247,7 @@ void Api::events(const http::ExchangePtr& exchange) {
 }
 
 void Api::count_listeners() {
-  streams_.sweep();
+  streams_.sweep(with_.authorize);
   with_.listeners(streams_.size());
   if (streams_.size() == 0) return sweep_timer_.cancel();
   sweep_timer_.arm(kSweepEvery, [this] { count_listeners(); });

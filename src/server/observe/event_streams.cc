@@ -52,8 +52,11 @@ void EventStreams::update(const Update& update, const Shares& shares) {
   for (const http::ExchangePtr& stream : streams_) stream->write(body);
 }
 
-bool EventStreams::sweep() {
-  return std::erase_if(streams_, [](const http::ExchangePtr& each) { return each->over(); }) > 0;
+void EventStreams::sweep(const std::function<Status(const http::Request&)>& authorize) {
+  // A stream that is let go of is closed.
+  std::erase_if(streams_, [&](const http::ExchangePtr& each) {
+    return each->over() || (authorize && !authorize(each->request()));
+  });
 }
 
 }  // namespace muster::server

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ class EventStreams {
   void update(const Update& update, const Shares& shares);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   [[nodiscard]] bool full() const { return streams_.size() >= kStreamsMax; }
-  /// Forgets those that are over; true when there were some.
-  bool sweep();
+  /// Forgets those that are over, and ends those of clients that may not listen any more.
+  void sweep(const std::function<Status(const http::Request&)>& authorize);
 
  private:
   std::vector<http::ExchangePtr> streams_;

@@ -1,13 +1,25 @@
 #include "server/observe/metered_store.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 namespace muster::server {
+namespace {
+
+/// "not_found": values of labels hold no spaces.
+std::string outcome(Errc code) {
+  std::string text = to_string(code);
+  std::replace(text.begin(), text.end(), ' ', '_');
+  return text;
+}
+
+}  // namespace
 
 template <typename T>
 Callback<T> MeteredStore::timed(const char* operation, Callback<T> done) {
   return [this, operation, began = clock_.now(), done = std::move(done)](Result<T> answer) {
-    metrics_.store_answered(operation, answer ? "ok" : to_string(answer.code()),
+    metrics_.store_answered(operation, answer ? "ok" : outcome(answer.code()),
                             clock_.now() - began);
     done(std::move(answer));
   };

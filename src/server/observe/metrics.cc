@@ -154,7 +154,10 @@ Metrics::Metrics()
     store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
-  for (const char* reason : {"client", "global", "watches"}) rejections_.Add({{"reason", reason}});
+  for (const char* reason :
+       {"heartbeats", "registrations", "deregistrations", "topology", "writes", "watches"}) {
+    rejections_.Add({{"reason", reason}});
+  }
   transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});
   for (const auto kind : {cluster::DecisionKind::kTransition, cluster::DecisionKind::kLeader}) {
     decisions_.Add({{"kind", to_string(kind)}});

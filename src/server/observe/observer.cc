@@ -50,7 +50,7 @@ void Observer::attach(Subject subject) {
   told_ = subject_->replica->state().decisions().newest();
 }
 
-void Observer::detach(std::string why) {
+void Observer::release(std::string why) {
   subject_.reset();
   not_ready_ = std::move(why);
 }

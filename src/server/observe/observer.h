@@ -47,9 +47,9 @@ class Observer {
 
   Observer(Loop& loop, Metrics& metrics, Options options);
 
-  /// The state can be looked at; it stays until detach().
+  /// The state can be looked at; it stays until release().
   void attach(Subject subject);
-  void detach(std::string why);
+  void release(std::string why);
   /// Why there is nothing to look at yet.
   void waiting(std::string why) { not_ready_ = std::move(why); }
 

@@ -103,4 +103,9 @@ void Cluster::read(const rpc::CallPtr& call, bool fresh, std::function<void()> t
   });
 }
 
+void Cluster::read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then) {
+  read(call, fresh,
+       [this, call, then = std::move(then)]() mutable { lane_.add(call, std::move(then)); });
+}
+
 }  // namespace muster::server

@@ -8,6 +8,7 @@
 #include "base/strong.h"
 #include "core/cluster/commands.h"
 #include "server/guard/guard.h"
+#include "server/guard/read_lane.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
 #include "server/rpc/rpc_server.h"
@@ -31,7 +32,7 @@ class Cluster {
     Observer& observer;
     std::function<LeaderView()> leader;
   };
-  explicit Cluster(Parts parts) : parts_(std::move(parts)) {}
+  explicit Cluster(Parts parts) : parts_(std::move(parts)), lane_(parts_.loop) {}
 
   [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
   [[nodiscard]] const Replica& replica() const { return parts_.replica; }
@@ -64,10 +65,13 @@ class Cluster {
   /// Runs `then` once this server has everything that was acknowledged before; without `fresh` at
   /// once.
   void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
+  /// As read(), for an answer that takes long to make: those come one after the other.
+  void read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:
   Parts parts_;
   std::uint64_t requests_ = 0;  ///< Named here so far.
+  ReadLane lane_;
 };
 
 }  // namespace muster::server

@@ -115,7 +115,7 @@ void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
   if (!cluster_.guard().charge(call, LimitedCall::kGetTopology, {})) return;
   const bool fresh = request.linearizable();
-  cluster_.read(call, fresh, [this, call, fresh] {
+  cluster_.read_much(call, fresh, [this, call, fresh] {
     v1::GetTopologyResponse response = topology();
     if (fresh) response.set_age_ms(0);
     rpc::reply(call, response);

@@ -1,5 +1,6 @@
 #include "server/tls/tls_keeper.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -52,7 +53,9 @@ TlsKeeper::TlsKeeper(Loop& loop, Options options)
     : loop_(loop),
       options_(std::move(options)),
       watcher_(loop, options_.files, {}),
-      door_(std::make_shared<Door>(loop)) {}
+      door_(std::make_shared<Door>(loop)),
+      ssl_(std::make_shared<SslRules>(
+          [door = door_](std::string_view pem) { return door->verify(pem, false); })) {}
 
 TlsKeeper::~TlsKeeper() {
   door_->close();
@@ -65,12 +68,19 @@ Status TlsKeeper::check_own(const Credentials& credentials) const {
     return {Errc::kInvalid, "--cert is of " + std::string(to_string(own->identity.role)) + " " +
                                 own->identity.id + "; a server shows one of the role server"};
   }
+  const auto& names = own->identity.addresses;
+  if (std::find(names.begin(), names.end(), security::kServerName) == names.end()) {
+    return {Errc::kInvalid, "--cert does not hold the DNS name " +
+                                std::string(security::kServerName) +
+                                ", by which servers know each other's engines"};
+  }
   if (own->identity.id == options_.server_id) return Done{};
   return {Errc::kInvalid,
           "--cert is of server " + own->identity.id + ", and --id is " + options_.server_id};
 }
 
 Status TlsKeeper::keep(const Credentials& credentials) {
+  if (Status status = ssl_->use(credentials); !status) return status;
   const std::string identity = credentials.certificate + "\n" + credentials.key;
   if (!identity_) {
     auto first = MemoryFile::make("muster-identity", identity);

@@ -15,6 +15,7 @@
 #include "server/tls/admission.h"
 #include "server/tls/credential_watcher.h"
 #include "server/tls/crl_keeper.h"
+#include "server/tls/ssl_rules.h"
 
 namespace muster::server {
 
@@ -48,6 +49,9 @@ class TlsKeeper {
   /// For a gRPC listener, after start(). What it asks may outlive this, and is refused then.
   [[nodiscard]] rpc::RpcTls rpc() const;
 
+  /// For a listener that uses OpenSSL itself; follows what is in force.
+  [[nodiscard]] const std::shared_ptr<SslRules>& ssl() const { return ssl_; }
+
   /// Who shows this certificate in a handshake that verified it. Any thread.
   [[nodiscard]] Result<std::shared_ptr<const Peer>> read(std::string_view pem) const;
   /// Null where no list is kept.
@@ -69,6 +73,7 @@ class TlsKeeper {
   std::optional<MemoryFile> identity_;
   std::optional<MemoryFile> authorities_;
   std::shared_ptr<Door> door_;
+  std::shared_ptr<SslRules> ssl_;
   std::function<void()> changed_;
   std::function<void(const std::string&)> took_list_;
 };

@@ -24,8 +24,16 @@ export class Browser {
   }
 
   /** A page that remembers what went wrong in it, what it asked for, and how much moved. */
-  async open(url, { scheme = 'light', width = 1360, height = 860 } = {}) {
-    const context = await this.chromium.newContext({ colorScheme: scheme, viewport: { width, height } });
+  async open(url, options = {}) {
+    const page = await this.blank(options);
+    await page.goto(url);
+    return page;
+  }
+
+  /** The same before it is sent anywhere. `more` goes to the browser's context. */
+  async blank({ scheme = 'light', width = 1360, height = 860, more = {} }) {
+    const context = await this.chromium.newContext(
+      { colorScheme: scheme, viewport: { width, height }, ...more });
     const page = await context.newPage();
     page.problems = [];
     page.asked = [];
@@ -43,7 +51,6 @@ export class Browser {
         for (const entry of list.getEntries()) if (!entry.hadRecentInput) globalThis.shifted += entry.value;
       }).observe({ type: 'layout-shift', buffered: true });
     });
-    await page.goto(url);
     return page;
   }
 

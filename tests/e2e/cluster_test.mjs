@@ -1,7 +1,8 @@
 // The page in a real browser, served by real musterd processes.
 //   node cluster_test.mjs NODE_MODULES PROGRAMS SCREENSHOTS
 import assert from 'node:assert/strict';
-import { resolve } from 'node:path';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Browser, assertScrollsSmoothly, until } from './browser.mjs';
 import { Fleet, RealCluster } from './real_cluster.mjs';
@@ -138,6 +139,39 @@ test('the page is stale while its server is stopped, and live when it is back', 
     await page.locator('#banner').waitFor({ state: 'hidden' });
     await page.locator('#link[data-link="live"]').waitFor();
   });
+});
+
+test('behind TLS only those who may read see the page', async () => {
+  const secure = new RealCluster(programs, []);
+  try {
+    const folder = join(secure.folder, 'certs');
+    const file = (name) => join(folder, name);
+    const certs = async (...words) => {
+      const [code] = await once(secure.run('muster', 'certs', ...words, '--dir', folder), 'exit');
+      assert.equal(code, 0, words.join(' '));
+    };
+    await certs('init');
+    await certs('issue', '--role', 'server', '--id', 's1', '--san', '127.0.0.1');
+    await certs('issue', '--role', 'reader', '--id', 'viewer');
+    secure.options = ['--cert', file('s1.crt'), '--key', file('s1.key'), '--cacert', file('ca.crt')];
+    await secure.add('s1');
+    secure.launch(secure.server('s1'));
+    const url = secure.url('s1').replace('http:', 'https:');
+    const reader = { origin: new URL(url).origin, certPath: file('viewer.crt'), keyPath: file('viewer.key') };
+
+    const page = await browser.blank({ more: { ignoreHTTPSErrors: true, clientCertificates: [reader] } });
+    await until('the server answers', () => page.goto(url).then(() => true, (error) => error.message));
+    await page.locator('.card-leader').getByText('s1', { exact: true }).waitFor();
+    await page.locator('#link[data-link="live"]').waitFor();
+    await page.context().close();
+
+    const stranger = await browser.blank({ more: { ignoreHTTPSErrors: true } });
+    assert.equal((await stranger.goto(url)).status(), 403);
+    assert.equal((await stranger.goto(`${url}api/overview`)).status(), 403);
+    await stranger.context().close();
+  } finally {
+    await secure.stop();
+  }
 });
 
 test('ten thousand real nodes scroll smoothly', async () => {

@@ -31,11 +31,10 @@ async function end(child, signal) {
 
 /** Servers s1, s2, … in a directory that goes with them. */
 export class RealCluster {
+  /** Without TLS and limits. */
   static async start(programs, count, options = []) {
-    const cluster = new RealCluster(programs, options);
-    for (let i = 1; i <= count; i += 1) {
-      cluster.servers.push({ id: `s${i}`, grpc: await freePort(), http: await freePort(), child: null });
-    }
+    const cluster = new RealCluster(programs, ['--insecure', '--limits', 'off', ...options]);
+    for (let i = 1; i <= count; i += 1) await cluster.add(`s${i}`);
     for (const server of cluster.servers) cluster.launch(server);
     try {
       await cluster.led();
@@ -54,12 +53,16 @@ export class RealCluster {
     this.folder = mkdtempSync(join(tmpdir(), 'muster-page-'));
   }
 
+  async add(id) {
+    this.servers.push({ id, grpc: await freePort(), http: await freePort(), child: null });
+  }
+
   launch(server) {
     const log = openSync(join(this.folder, `${server.id}.log`), 'a');
-    server.child = launch(join(this.programs, 'musterd'), ['--insecure', '--id', server.id,
+    server.child = launch(join(this.programs, 'musterd'), ['--id', server.id,
       '--engine', `file://${this.folder}/store`, '--data-dir', join(this.folder, server.id),
       '--listen', `127.0.0.1:${server.grpc}`, '--http-listen', `127.0.0.1:${server.http}`,
-      '--limits', 'off', ...this.options], ['ignore', log, log]);
+      ...this.options], ['ignore', log, log]);
     closeSync(log);
   }
 

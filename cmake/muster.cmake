@@ -29,6 +29,8 @@ function(muster_module name)
   # Our warnings are for us: who uses the installed library does not get them.
   target_link_libraries(muster_${name} PUBLIC $<BUILD_INTERFACE:muster_options> Threads::Threads
     ${ARG_DEPS} ${ARG_LINK})
+  # Outside they are <muster/client/…>, so that no other project's client/ is in the way.
+  target_include_directories(muster_${name} INTERFACE $<INSTALL_INTERFACE:include>)
   # Known as headers so that the check of that name can compile each one alone.
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.h)
   set(test_headers ${headers})

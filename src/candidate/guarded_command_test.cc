@@ -1,6 +1,7 @@
 #include "candidate/guarded_command.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "candidate/process_test_scene.h"
 
@@ -245,6 +246,28 @@ TEST_F(GuardedCommandTest, AGuardianFrozenBeforeItsFirstReportDoesNotSaveTheComm
   ASSERT_EQ(::kill(guarded->guardian_pid(), SIGCONT), 0);
   ASSERT_TRUE(over());
   EXPECT_TRUE(heard.gone);
+}
+
+// G3: who waits for a child that has not called exec yet is in state D, and is gone all the same.
+TEST_F(GuardedCommandTest, AProcessThatCannotBeInterruptedUntilItsChildGoesOnIsKilled) {
+  const std::string fifo = folder + "muster-fifo-" + word_;
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // posix_spawn shares its memory with the child, which here opens a pipe that nobody reads.
+  auto guarded =
+      start(shell("exec python3 -c 'import os, sys\n"
+                  "os.posix_spawn(\"/bin/true\", [\"true\"], os.environ, file_actions="
+                  "[(os.POSIX_SPAWN_OPEN, 1, sys.argv[1], os.O_WRONLY, 0)])' " +
+                  fifo));
+  ASSERT_TRUE(until([this] {
+    const auto entry = heard.pid == 0 ? std::nullopt : look_at(heard.pid);
+    return entry && entry->state == 'D' && living().size() == 3;
+  }));
+  guarded->terminate();
+  guarded->kill();
+  ASSERT_TRUE(over());
+  EXPECT_TRUE(heard.gone);
+  EXPECT_TRUE(living().empty());
+  std::filesystem::remove(fifo);
 }
 
 TEST_F(GuardedCommandTest, TheGuardianSurvivesSignalsMeantForEverybody) {

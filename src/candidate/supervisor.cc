@@ -24,11 +24,23 @@ std::vector<ChildRules> rules_of(const std::vector<ChildSpec>& specs) {
 }  // namespace
 
 Supervisor::Supervisor(EventLoop& loop, SupervisorOptions options, std::vector<ChildSpec> children)
-    : loop_(loop), options_(std::move(options)), specs_(std::move(children)), timer_(loop) {
+    : Supervisor(loop, &loop, std::move(options), std::move(children)) {}
+
+Supervisor::Supervisor(Loop& loop, SupervisorOptions options, std::vector<ChildSpec> children)
+    : Supervisor(loop, nullptr, std::move(options), std::move(children)) {}
+
+Supervisor::Supervisor(Loop& loop, EventLoop* for_commands, SupervisorOptions options,
+                       std::vector<ChildSpec> children)
+    : loop_(loop),
+      for_commands_(for_commands),
+      options_(std::move(options)),
+      specs_(std::move(children)),
+      timer_(loop) {
   MUSTER_CHECK(!specs_.empty());
   if (options_.guardian.empty()) options_.guardian = find_guardian();
   for (const ChildSpec& each : specs_) {
     if (std::holds_alternative<SupervisedTask>(each.work) && !watchdog_) watchdog_.emplace();
+    MUSTER_CHECK(for_commands_ != nullptr || !std::holds_alternative<Command>(each.work));
   }
 }
 
@@ -114,7 +126,7 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
   const SupervisionOptions& timing = options_.supervision;
   const Duration grace = specs_[i].rules.shutdown.value_or(Duration{0});
   auto guarded = std::make_unique<GuardedCommand>(
-      loop_,
+      *for_commands_,
       // Half the budget later than we ourselves would ask the command to end: a guardian that has
       // to ask knows that we are frozen, and not merely a moment late.
       GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace},

@@ -75,6 +75,8 @@ class Supervisor {
   };
 
   Supervisor(EventLoop& loop, SupervisorOptions options, std::vector<ChildSpec> children);
+  /// On any loop, a simulated one too: without commands, which need one that watches descriptors.
+  Supervisor(Loop& loop, SupervisorOptions options, std::vector<ChildSpec> children);
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
@@ -123,7 +125,11 @@ class Supervisor {
   [[nodiscard]] std::vector<std::string> child_environment(const Command& command) const;
   [[nodiscard]] std::vector<std::pair<std::string_view, std::string>> fields(std::size_t i) const;
 
-  EventLoop& loop_;
+  Supervisor(Loop& loop, EventLoop* for_commands, SupervisorOptions options,
+             std::vector<ChildSpec> children);
+
+  Loop& loop_;
+  EventLoop* const for_commands_;
   SupervisorOptions options_;
   const std::vector<ChildSpec> specs_;
   std::optional<TaskWatchdog> watchdog_;  ///< Only where there are tasks.

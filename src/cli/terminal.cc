@@ -25,6 +25,9 @@ std::string Terminal::green(const std::string& text) const {
 std::string Terminal::red(const std::string& text) const {
   return painted(colour, "31", text);
 }
+std::string Terminal::yellow(const std::string& text) const {
+  return painted(colour, "33", text);
+}
 std::string Terminal::dim(const std::string& text) const {
   return painted(colour, "2", text);
 }

@@ -9,6 +9,10 @@
 
 namespace muster::cli {
 
+struct WindowSize {
+  std::size_t rows = 24;
+};
+
 /// Where a command prints. Answers go to `out`, everything else to `err`. One thread, but for
 /// note().
 struct Terminal {
@@ -19,6 +23,9 @@ struct Terminal {
   /// Writes lines to `err` without waiting for its reader, for any thread. Unset: they go there
   /// directly.
   std::function<void(const std::string&)> told{};
+  /// How large the window is at this moment; set when `out` is a terminal, so that a view may be
+  /// drawn over the one before.
+  std::function<WindowSize()> window{};
 
   /// One line, at once: whoever reads a pipe sees it when it happens.
   void line(const std::string& text);
@@ -28,6 +35,7 @@ struct Terminal {
   /// `text` in the given colour where colours are welcome.
   [[nodiscard]] std::string green(const std::string& text) const;
   [[nodiscard]] std::string red(const std::string& text) const;
+  [[nodiscard]] std::string yellow(const std::string& text) const;
   [[nodiscard]] std::string dim(const std::string& text) const;
 };
 

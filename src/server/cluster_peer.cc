@@ -1,5 +1,6 @@
 #include "server/cluster_peer.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -49,7 +50,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       store_(surroundings.store),
       random_(surroundings.random),
       on_fatal_(std::move(surroundings.on_fatal)),
-      rpc_(surroundings.rpc),
+      peers_(surroundings.peers),
+      set_serving_(std::move(surroundings.set_serving)),
       address_(std::move(surroundings.address)),
       observer_(surroundings.observer),
       known_log_(known_log(config_.data_dir)),
@@ -90,7 +92,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     },
                 .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
-      mover_({loop_, store_, replica_, Random(random_.next()),
+      mover_({loop_, store_, std::move(surroundings.open_engine), replica_, Random(random_.next()),
               log_options(config_, known_log_).request_timeout}),
       term_(loop_, replica_, term_options(config_, random_, observer_),
             [this](Epoch epoch) { begin_term(epoch); }),
@@ -102,7 +104,9 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                   .listener =
                       [this](const telemetry::Event& event) {
                         watch_election(event);
-                        if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
+                        if (const auto* trouble = std::get_if<telemetry::Trouble>(&event.what)) {
+                          on_trouble(*trouble);
+                        } else if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
                           announce();
                         }
                         update_health();
@@ -112,7 +116,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      cluster_({loop_, replica_, term_, rpc_, surroundings.guard, observer_,
+      cluster_({loop_, replica_, term_, peers_, surroundings.guard, observer_,
                 [this] { return leader(); }}),
       topology_hub_(loop_, replica_.state(),
                     [this] {
@@ -222,6 +226,18 @@ Error ClusterPeer::explained(const Error& error) const {
                           log_identity_path(config_.data_dir)};
 }
 
+// A server whose engine cannot judge would wait for ever for somebody to lead.
+void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
+  if (trouble.kind != telemetry::Trouble::Kind::kUnsafeStore) {
+    return log_warn("trouble with the servers' election",
+                    {{"server", config_.id},
+                     {"kind", telemetry::to_string(trouble.kind)},
+                     {"message", trouble.message}});
+  }
+  loop_.post(lifetime_.wrap(
+      [this, error = Error{Errc::kUnsupported, trouble.message}] { on_fatal_(error); }));
+}
+
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {
   if (!open_ || stopping_) {
     const char* why = open_ ? "this server is stopping" : "this server is loading its state";
@@ -301,7 +317,7 @@ void ClusterPeer::announce() {
   request.set_version(MUSTER_VERSION);
   request.set_command_level(cluster::own_level());
   request.set_applied_index(replica_.log().applied().value());
-  rpc_.call_peer(
+  peers_.call_peer(
       leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
       kAnnounceInterval,
       lifetime_.wrap([this, leader](const rpc::RpcStatus& status, const std::string& answer) {
@@ -323,20 +339,22 @@ void ClusterPeer::announce() {
 void ClusterPeer::update_health() {
   health_timer_.arm(kHealthInterval, [this] { update_health(); });
   const std::size_t others = candidate_.at_work().size() - 1;
-  if (term_.active() && admin_.attendance().deserted(others, loop_.now())) {
+  const Duration patience =
+      std::max(cluster::kAbsentAfter, 2 * candidate_.options().worker_timeout);
+  if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
     log_warn("no other server reaches this one; handing over",
              {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
     term_.resign_because("no other server reached it");
     candidate_.step_down({});
   }
-  rpc_.set_serving(open_ && !stopping_ && coordinator_.health().healthy());
+  set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
 }
 
 void ClusterPeer::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
   announce_timer_.cancel();
   health_timer_.cancel();
-  rpc_.set_serving(false);
+  set_serving_(false);
   topology_hub_.close();
   store_hub_.close();
   term_.resign_because("it was told to stop");

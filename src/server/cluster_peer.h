@@ -10,13 +10,12 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "candidate/candidate.h"
-#include "platform/event_loop.h"
 #include "server/config.h"
 #include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
 #include "server/observe/observer.h"
+#include "server/rpc/peers.h"
 #include "server/rpc/router.h"
-#include "server/rpc/rpc_server.h"
 #include "server/service/admin_service.h"
 #include "server/service/cluster.h"
 #include "server/service/coordinator_service.h"
@@ -39,9 +38,9 @@ namespace muster::server {
 class ClusterPeer {
  public:
   struct Surroundings {
-    EventLoop& loop;
+    Loop& loop;
     ObjectStore& store;
-    rpc::RpcServer& rpc;
+    rpc::Peers& peers;
     Guard& guard;
     std::string address;  ///< What clients and the other servers are told to dial.
     Random random;
@@ -50,6 +49,10 @@ class ClusterPeer {
     Observer& observer;
     /// Takes a server that is gone for good out of the engine, where that has members.
     AdminService::RemoveMember remove_member;
+    /// Where the log may be moved to.
+    OpenEngine open_engine;
+    /// Told now and then whether this server is of use to clients.
+    std::function<void(bool)> set_serving;
   };
 
   /// `config` is complete and valid.
@@ -68,6 +71,7 @@ class ClusterPeer {
   [[nodiscard]] LeaderView leader() const;
   /// Where the state stands, for whoever records what was done.
   [[nodiscard]] AuditLog::Position position() const;
+  [[nodiscard]] const Replica& replica() const { return replica_; }
 
  private:
   void opened(const Status& status);
@@ -77,17 +81,19 @@ class ClusterPeer {
   void leave(const std::string& target);
   void begin_term(Epoch epoch);
   void announce();
+  void on_trouble(const telemetry::Trouble& trouble);
   void update_health();
   void watch_election(const telemetry::Event& event);
   void show();
   [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
   ServerConfig config_;
-  EventLoop& loop_;
+  Loop& loop_;
   ObjectStore& store_;
   Random random_;
   std::function<void(const Error&)> on_fatal_;
-  rpc::RpcServer& rpc_;
+  rpc::Peers& peers_;
+  std::function<void(bool)> set_serving_;
   std::string address_;
   Observer& observer_;
   bool open_ = false;

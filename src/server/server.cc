@@ -214,7 +214,8 @@ void Server::start_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store = open_store(url, loop_, {});
+  auto store =
+      open_store(url, loop_, {.tls = {}, .follow_leader = true, .loop_queue = rpc_->queue()});
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");
@@ -226,9 +227,11 @@ void Server::join(const std::string& url) {
     };
   }
   peer_ = std::make_unique<server::ClusterPeer>(
-      config_, server::ClusterPeer::Surroundings{loop_, *store_, *rpc_, *guard_, address_,
-                                                 Random(random_.next()), on_fatal_, observer_,
-                                                 std::move(remove_member)});
+      config_, server::ClusterPeer::Surroundings{
+                   loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_,
+                   observer_, std::move(remove_member),
+                   [this](const std::string& engine) { return open_store(engine, loop_, {}); },
+                   [this](bool serving) { rpc_->set_serving(serving); }});
   peer_->start();
 }
 

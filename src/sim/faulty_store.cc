@@ -55,7 +55,9 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
   const bool after = random.chance(faults.error_after);
   const bool resent = writes && random.chance(faults.resent_unseen);
   const bool reply_lost = random.chance(faults.reply_lost);
-  world_.after(travel(), [=, this, alive = lifetime_.token(), effect = std::move(effect)] {
+  world_.after(travel(), [=, this, shared = shared_, losses = shared_->power_losses,
+                          alive = lifetime_.token(), effect = std::move(effect)] {
+    if (shared->power_losses != losses) return;
     Result<T> result = Error{failure, "the store answered 500"};
     if (refused) {
       result = Error{Errc::kThrottled, "the store answered 429", 500ms};
@@ -69,7 +71,7 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
     // The caller may be gone by now; what it sent took effect all the same.
     if (reply_lost || alive.expired()) return;
     world_.after(travel(), [this, alive, answer, result = std::move(result)]() mutable {
-      if (alive.expired()) return;
+      if (alive.expired() || cut_off_) return;
       process_.post([answer, result = std::move(result)]() mutable { answer(std::move(result)); });
     });
   });
@@ -84,6 +86,7 @@ void FaultyStore::get(Key key, std::optional<Revision> unless, Deadline by, Call
 
 void FaultyStore::put(Key key, std::string body, Precondition when, Deadline by,
                       Callback<Revision> done) {
+  if (shared_->on_send) shared_->on_send(key, body);
   call<Revision>(
       true, by,
       [objects = shared_->objects, key, body, when] {
@@ -94,6 +97,7 @@ void FaultyStore::put(Key key, std::string body, Precondition when, Deadline by,
 
 void FaultyStore::guarded_put(Key key, std::string body, Precondition when, Guard guard,
                               Deadline by, Callback<Revision> done) {
+  if (shared_->on_send) shared_->on_send(key, body);
   call<Revision>(
       true, by,
       [shared = shared_, key, body, when, guard]() -> Result<Revision> {

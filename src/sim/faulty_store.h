@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,11 @@ struct SharedStore {
   bool conditional_remove = true;  ///< False: as on S3.
   bool guarded_put = false;        ///< True: as on etcd.
   bool watch = false;              ///< True: as on etcd; each push travels like a reply.
+  /// Counts the moments in which the store lost its power, and with it every write that had been
+  /// sent and was not yet on disk. None of them had been acknowledged or shown to anybody.
+  std::uint64_t power_losses = 0;
+  /// Told of every put when it is sent.
+  std::function<void(const Key& key, const std::string& body)> on_send;
 };
 
 /// One process's way to the shared store. Requests and replies travel in true time; a request may

@@ -30,7 +30,11 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void create() {
     written_ = body("created");
     put(written_, Precondition::absent(), "create", [this](const Result<Revision>& made) {
-      if (!made) return unsafe("create", "an object that does not exist could not be created");
+      if (!made) {
+        return refused("create", written_, [this] {
+          unsafe("create", "an object that does not exist could not be created");
+        });
+      }
       first_ = current_ = *made;
       expect_current("read after create", &Probe::create_again);
     });
@@ -49,9 +53,11 @@ class Probe : public std::enable_shared_from_this<Probe> {
     put(next, Precondition::at(current_), "right revision",
         [this, next](const Result<Revision>& replaced) {
           if (!replaced) {
-            if (!std::exchange(other_dialect_tried_, true) && store_.try_other_dialect())
-              return replace();
-            return unsafe("right revision", "a write at the current revision was refused");
+            return refused("right revision", next, [this] {
+              if (!std::exchange(other_dialect_tried_, true) && store_.try_other_dialect())
+                return replace();
+              unsafe("right revision", "a write at the current revision was refused");
+            });
           }
           if (*replaced == first_)
             return unsafe("right revision", "a new body was given the revision of the old one");
@@ -103,8 +109,11 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void remove() {
     store_.remove(key_, {}, by(), screened<Done>("removal", [this](const auto& removed) {
-                    if (!removed)
-                      return unsafe("removal", "an object that exists could not be removed");
+                    if (!removed) {
+                      return refused("removal", std::nullopt, [this] {
+                        unsafe("removal", "an object that exists could not be removed");
+                      });
+                    }
                     expect_absent("removal", &Probe::replace_absent);
                   }));
   }
@@ -135,6 +144,22 @@ class Probe : public std::enable_shared_from_this<Probe> {
                  if (!read || read->body != written_ || read->revision != current_)
                    return unsafe(step, "a read did not show the last accepted write");
                  (this->*next)();
+               }));
+  }
+
+  /// E6: proxies send a write twice, unseen, and pass on the refusal of the second. One that was
+  /// refused and is there all the same says nothing about the store; `otherwise` does.
+  void refused(const char* step, const std::optional<std::string>& wanted,
+               std::function<void()> otherwise) {
+    store_.get(key_, {}, by(),
+               screened<Object>(step, [this, step, wanted, otherwise = std::move(otherwise)](
+                                          const Result<Object>& read) {
+                 const bool there = read && wanted && read->body == *wanted;
+                 const bool gone = read.is(Errc::kNotFound) && !wanted;
+                 if (!there && !gone) return otherwise();
+                 no_verdict(step, {Errc::kUnavailable,
+                                   "a write was refused and has happened; something between here "
+                                   "and the store sends requests twice"});
                }));
   }
 

@@ -30,6 +30,9 @@ enum class Flaw {
   kListsLate,
   kRemovesAtStaleRevision,
   kKeepsRemovedObjects,
+  kCreatesAreSentTwice,
+  kReplacementsAreSentTwice,
+  kRemovalsAreSentTwice,
 };
 
 /// A memory store with one planted flaw.
@@ -69,8 +72,11 @@ class FlawedStore final : public ObjectStore {
       inner_.put(key, std::move(body), {}, by, [](const auto&) {});
       return answer<Revision>(std::move(done), Error{Errc::kConflict, "no"});
     }
+    const bool twice = (flaw_ == Flaw::kCreatesAreSentTwice && when.kind == Kind::kAbsent) ||
+                       (flaw_ == Flaw::kReplacementsAreSentTwice && when.kind == Kind::kAtRevision);
     inner_.put(std::move(key), std::move(body), std::move(when), by,
-               [this, done](Result<Revision> written) {
+               [this, done, twice](Result<Revision> written) {
+                 if (twice) written = Error{Errc::kConflict, "the second copy"};
                  if (written && flaw_ == Flaw::kRevisionNeverChanges) written = Revision("1");
                  done(std::move(written));
                });
@@ -86,7 +92,11 @@ class FlawedStore final : public ObjectStore {
       removed_ = true;
       return answer<Done>(std::move(done), Done{});
     }
-    inner_.remove(std::move(key), std::move(when), by, std::move(done));
+    const bool twice = flaw_ == Flaw::kRemovalsAreSentTwice && !when;
+    inner_.remove(std::move(key), std::move(when), by, [done, twice](Status removed) {
+      if (twice) removed = Error{Errc::kNotFound, "the second copy"};
+      done(std::move(removed));
+    });
   }
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
     if (fails("list")) return answer<ListPage>(std::move(done), failure_.second);
@@ -233,6 +243,23 @@ INSTANTIATE_TEST_SUITE_P(Outages, UnreachableStoreTest,
                                          Outage{"put", 0, Errc::kDenied, Errc::kDenied},
                                          Outage{"list", 0, Errc::kUnavailable,
                                                 Errc::kUnavailable}));
+
+class ResendingProxyTest : public ProbeTest, public testing::WithParamInterface<Flaw> {};
+
+// E6: found by a simulated cluster whose only server never led, because a proxy had sent the first
+// write of its probe twice.
+TEST_P(ResendingProxyTest, DoesNotMakeAStoreUnsafe) {
+  FlawedStore store(loop_, GetParam());
+  const Status verdict = probe(store);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.code(), Errc::kUnavailable) << verdict.error().message;
+  EXPECT_THAT(verdict.error().message, HasSubstr("sends requests twice"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Writes, ResendingProxyTest,
+                         testing::Values(Flaw::kCreatesAreSentTwice,
+                                         Flaw::kReplacementsAreSentTwice,
+                                         Flaw::kRemovalsAreSentTwice));
 
 TEST_F(ProbeTest, EndsSilentlyWithItsStore) {
   int answers = 0;

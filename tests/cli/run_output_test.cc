@@ -78,5 +78,16 @@ TEST(RunOutputTest, AStandardErrorThatNobodyReadsCostsNeitherTheLeaseNorASignal)
   EXPECT_TRUE(errors.blocks()) << "what is shared was changed for others";
 }
 
+// Its own sockets and files would get their numbers, and what is meant for people would go there.
+TEST(RunOutputTest, ClosedStandardDescriptorsAreNoTrouble) {
+  const TempDir dir;
+  const std::string proof = dir.path() / "proof";
+  EXPECT_EQ(run_program({"sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", MUSTER_PROGRAM, "run",
+                         "--arbiter", "file://" + (dir.path() / "store").string(), "--name", "job",
+                         "--", "sh", "-c", "readlink /proc/$$/fd/2 > " + proof + "; exit 3"}),
+            3);
+  EXPECT_EQ(content(proof), "/dev/null\n");
+}
+
 }  // namespace
 }  // namespace muster

@@ -1,24 +1,6 @@
 #include "core/cluster/upgrade.h"
 
-#include <algorithm>
-
 namespace muster::cluster {
-
-void Attendance::begin(MonoTime now) {
-  began_ = now;
-  heard_.clear();
-}
-
-Duration Attendance::silence(const std::string& id, MonoTime now) const {
-  const auto found = heard_.find(id);
-  return now - (found == heard_.end() ? began_ : found->second);
-}
-
-bool Attendance::deserted(std::size_t others_at_work, MonoTime now) const {
-  MonoTime last = began_;
-  for (const auto& [id, time] : heard_) last = std::max(last, time);
-  return now - last >= kAbsentAfter && others_at_work >= (heard_.empty() ? 2 : 1);
-}
 
 Status understood_by_all(std::uint64_t level, const std::map<std::string, ServerEntry>& servers,
                          const Attendance& attendance, MonoTime now) {

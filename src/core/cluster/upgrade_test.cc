@@ -60,26 +60,6 @@ TEST_F(UpgradeTest, ANewTermGivesEverybodyTimeToSpeak) {
   EXPECT_EQ(attendance_.silence("s3", later + 3s), 3s);
 }
 
-TEST(AttendanceTest, ALeaderThatNobodyReachesAnyMoreIsDeserted) {
-  Attendance attendance;
-  attendance.begin(kBegin);
-  attendance.heard("s2", kBegin + 5s);
-  attendance.heard("s3", kBegin + 6s);
-  const MonoTime late = kBegin + 6s + kAbsentAfter;
-  EXPECT_FALSE(attendance.deserted(2, late - 1ms)) << "s3 was heard";
-  EXPECT_TRUE(attendance.deserted(2, late));
-  EXPECT_TRUE(attendance.deserted(1, late));
-  EXPECT_FALSE(attendance.deserted(0, late)) << "the others are gone, and somebody must lead";
-}
-
-TEST(AttendanceTest, TwoServersThatDoNotHearEachOtherDoNotTakeTurns) {
-  Attendance attendance;
-  attendance.begin(kBegin);
-  EXPECT_FALSE(attendance.deserted(1, kBegin + 1h));
-  EXPECT_TRUE(attendance.deserted(2, kBegin + kAbsentAfter));
-  EXPECT_FALSE(attendance.deserted(2, kBegin + kAbsentAfter - 1ms));
-}
-
 TEST_F(UpgradeTest, AForgottenServerHoldsNothingUp) {
   servers_["s3"].level = 1;
   attendance_.heard("s3", kBegin);

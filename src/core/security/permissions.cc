@@ -37,6 +37,7 @@ constexpr std::array kTable{
     Permission{Call::kHealthCheck, "/muster.v1.CoordinatorService/HealthCheck", kAll, false},
     Permission{Call::kStoreGet, "/muster.v1.StoreService/Get", kAll, false},
     Permission{Call::kStorePut, "/muster.v1.StoreService/Put", kWriters, false},
+    Permission{Call::kStorePutStream, "/muster.v1.StoreService/PutStream", kWriters, false},
     Permission{Call::kStoreRemove, "/muster.v1.StoreService/Remove", kWriters, false},
     Permission{Call::kStoreList, "/muster.v1.StoreService/List", kAll, false},
     Permission{Call::kStoreWatch, "/muster.v1.StoreService/Watch", kAll, false},

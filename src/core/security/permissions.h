@@ -23,6 +23,7 @@ enum class Call {
   // muster.v1.StoreService
   kStoreGet,
   kStorePut,
+  kStorePutStream,
   kStoreRemove,
   kStoreList,
   kStoreWatch,

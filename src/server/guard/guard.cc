@@ -18,7 +18,7 @@ constexpr Duration kCutAfter = 500ms;
 bool lasts(security::Call what) {
   using enum security::Call;
   return what == kWatchTopology || what == kHeartbeatStream || what == kStoreWatch ||
-         what == kBackup;
+         what == kStorePutStream || what == kBackup;
 }
 
 /// What changes something, heartbeats apart: they are too many, and say nothing new.
@@ -230,6 +230,22 @@ void Guard::give_back_beat(const rpc::CallPtr& call, const std::string& node_id)
   limits_->give_back(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
 }
 
+Status Guard::check_write(const rpc::CallPtr& call) {
+  const Caller* caller = call->caller();
+  if (caller == nullptr) return may_speak_for(nullptr, {});
+  if (!limited(*caller)) return Done{};
+  const auto wait = limits_->take(LimitedCall::kWrite, caller->limit_key(""), loop_.now());
+  if (!wait) return Done{};
+  count_limited(reason(LimitedCall::kWrite));
+  return too_often(caller->name(), words(LimitedCall::kWrite), *wait);
+}
+
+void Guard::wrote(const rpc::CallPtr& call, const std::string& subject,
+                  const rpc::RpcStatus& status) {
+  if (options_.audit == nullptr || call->caller() == nullptr) return;
+  audit(*call, subject, status);
+}
+
 void Guard::use(const RequestLimitOptions& limits) {
   if (!limits_ || limits_->options() == limits) return;
   limits_->use(limits, loop_.now());
@@ -240,11 +256,16 @@ void Guard::record(const rpc::CallPtr& call) {
   call->on_ended(lifetime_.wrap([this, weak = std::weak_ptr(call)](const rpc::RpcStatus& status) {
     const rpc::CallPtr ended = weak.lock();
     if (!ended || ended->caller() == nullptr) return;
-    const Caller& who = *ended->caller();
-    options_.audit->write({loop_.wall_now(), who.name(), who.host, ended->method(), who.subject,
-                           options_.position ? options_.position() : AuditLog::Position{},
-                           static_cast<int>(status.code), status.message});
+    audit(*ended, ended->caller()->subject, status);
   }));
+}
+
+void Guard::audit(const rpc::Call& call, const std::string& subject,
+                  const rpc::RpcStatus& status) const {
+  const Caller& who = *call.caller();
+  options_.audit->write({loop_.wall_now(), who.name(), who.host, call.method(), subject,
+                         options_.position ? options_.position() : AuditLog::Position{},
+                         static_cast<int>(status.code), status.message});
 }
 
 }  // namespace muster::server

@@ -65,6 +65,10 @@ class Guard {
   /// It was refused for want of a leader.
   void give_back_beat(const rpc::CallPtr& call, const std::string& node_id);
 
+  /// One write of a stream, likewise; and how it ended, for the audit log.
+  [[nodiscard]] Status check_write(const rpc::CallPtr& call);
+  void wrote(const rpc::CallPtr& call, const std::string& subject, const rpc::RpcStatus& status);
+
   /// Ends the open calls of those who may not make them any more.
   void recheck();
   /// Other limits from now on; none where there were none.
@@ -84,6 +88,7 @@ class Guard {
   void count_limited(const char* reason);
   void follow(const rpc::CallPtr& call, security::Call what);
   void record(const rpc::CallPtr& call);
+  void audit(const rpc::Call& call, const std::string& subject, const rpc::RpcStatus& status) const;
 
   Loop& loop_;
   const Options options_;

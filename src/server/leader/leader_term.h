@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "base/loop.h"
 #include "candidate/leader_work.h"
 #include "candidate/supervisor.h"
 #include "core/membership/failure_detector.h"
 #include "core/membership/options.h"
-#include "platform/event_loop.h"
 #include "server/heartbeat/batcher.h"
 #include "server/state/replica.h"
 
@@ -34,7 +34,7 @@ class LeaderTerm final : public LeaderWork {
   /// Called when a term has begun, before its first heartbeat.
   using OnBegin = std::function<void(Epoch)>;
 
-  LeaderTerm(EventLoop& loop, Replica& replica, Options options, OnBegin on_begin);
+  LeaderTerm(Loop& loop, Replica& replica, Options options, OnBegin on_begin);
   ~LeaderTerm() override;
 
   /// Whether this server leads at this moment, by its lease and by the log. What it then does is
@@ -80,7 +80,7 @@ class LeaderTerm final : public LeaderWork {
   void retire();
   void gone();
 
-  EventLoop& loop_;
+  Loop& loop_;
   Replica& replica_;
   Options options_;
   OnBegin on_begin_;

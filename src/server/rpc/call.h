@@ -49,6 +49,10 @@ class Call {
   /// The next message; none when the client will send no more.
   virtual void read(std::function<void(std::optional<std::string>)> done) = 0;
   virtual void write(Payload message, std::function<void()> done) = 0;
+  /// The same for a message that another write follows at once: it may leave with that one.
+  virtual void write_ahead(Payload message, std::function<void()> done) {
+    write(std::move(message), std::move(done));
+  }
   virtual void finish(RpcStatus status) = 0;
   /// Writes the last message and finishes with OK.
   virtual void reply(Payload message) = 0;

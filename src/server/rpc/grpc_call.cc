@@ -38,11 +38,18 @@ std::string to_string(const grpc::ByteBuffer& buffer) {
 void* GrpcCall::Operation::begin() {
   MUSTER_CHECK(!held);
   held = call.shared_from_this();
-  return static_cast<Completion*>(this);
+  ++call.host_.operations;
+  return static_cast<remote::Completion*>(this);
+}
+
+void GrpcCall::Operation::forget() {
+  --call.host_.operations;
+  held.reset();
 }
 
 void GrpcCall::Operation::complete(bool ok) {
   const auto alive = std::move(held);
+  --call.host_.operations;
   (call.*on)(ok);
 }
 
@@ -58,7 +65,7 @@ void GrpcCall::accept(CallHost& host) {
 void GrpcCall::accepted(bool ok) {
   if (!ok) {
     // The server shuts down. gRPC does not tell `done` of a call that never began.
-    done_.held.reset();
+    done_.forget();
     return;
   }
   // The server shuts down and cancels it; nothing may be begun any more.
@@ -117,9 +124,18 @@ void GrpcCall::has_read(bool ok) {
 }
 
 void GrpcCall::write(Payload message, std::function<void()> done) {
+  write(message, std::move(done), grpc::WriteOptions());
+}
+
+void GrpcCall::write_ahead(Payload message, std::function<void()> done) {
+  write(message, std::move(done), grpc::WriteOptions().set_buffer_hint());
+}
+
+void GrpcCall::write(const Payload& message, std::function<void()> done,
+                     grpc::WriteOptions options) {
   if (over_ || finishing_) return;
   on_written_ = std::move(done);
-  stream_.Write(to_buffer(message), write_.begin());
+  stream_.Write(to_buffer(message), options, write_.begin());
 }
 
 void GrpcCall::written(bool ok) {
@@ -133,6 +149,7 @@ grpc::Status GrpcCall::closing(const RpcStatus& status) {
   if (!status.leader_address.empty()) {
     context_.AddTrailingMetadata(kLeaderKey, status.leader_address);
   }
+  if (status.replaced) context_.AddTrailingMetadata(kReplacedKey, "1");
   if (status.retry_after > 0s) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(status.retry_after).count();
     context_.AddTrailingMetadata(kRetryKey, std::to_string(seconds));

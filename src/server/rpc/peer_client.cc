@@ -33,7 +33,9 @@ grpc::ChannelArguments channel_arguments() {
 }  // namespace
 
 /// gRPC writes to it from its own thread while an operation is under way, which keeps it alive.
-struct PeerClient::PeerCall final : Completion {
+struct PeerClient::PeerCall final : remote::Completion {
+  explicit PeerCall(std::size_t& o) : operations(o) {}
+  std::size_t& operations;
   PeerClient* client = nullptr;  ///< Null once nobody waits for it.
   std::shared_ptr<grpc::Channel> channel;
   std::string method;
@@ -50,10 +52,12 @@ struct PeerClient::PeerCall final : Completion {
 
   void* begin(const Shared& self) {
     held = self;
-    return static_cast<Completion*>(this);
+    ++operations;
+    return static_cast<remote::Completion*>(this);
   }
   void complete(bool) override {
     const Shared self = std::move(held);
+    --operations;
     if (client == nullptr) return;
     if (sent) return client->answered(self);
     client->proceed(self);
@@ -87,7 +91,7 @@ void PeerClient::call(const std::string& address, const std::string& method, std
   if (!channel) {
     channel = grpc::CreateCustomChannel(address, credentials_, channel_arguments());
   }
-  auto call = std::make_shared<PeerCall>();
+  auto call = std::make_shared<PeerCall>(operations_);
   call->client = this;
   call->channel = channel;
   call->method = method;
@@ -137,6 +141,7 @@ void PeerClient::answered(const Shared& call) {
   if (const auto found = trailing.find(kLeaderKey); found != trailing.end()) {
     status.leader_address = std::string(found->second.data(), found->second.size());
   }
+  status.replaced = trailing.contains(kReplacedKey);
   complete(call, std::move(status), {});
 }
 

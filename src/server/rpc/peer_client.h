@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,8 +12,8 @@
 
 #include "base/loop.h"
 #include "server/rpc/call.h"
-#include "server/rpc/completion_queue.h"
 #include "server/rpc/status.h"
+#include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {
@@ -33,6 +34,8 @@ class PeerClient {
             Duration timeout, Done done, Metadata metadata = {});
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
+  /// Nothing of it is left with gRPC. Only after close().
+  [[nodiscard]] bool ended() const { return operations_ == 0; }
 
  private:
   struct PeerCall;
@@ -50,6 +53,7 @@ class PeerClient {
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;
+  std::size_t operations_ = 0;  ///< That gRPC has not completed.
   Lifetime lifetime_;
 };
 

@@ -8,9 +8,18 @@
 #include <string_view>
 #include <vector>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "server/rpc/call.h"
+#include "server/rpc/peers.h"
+
+namespace muster {
+class EventLoop;
+}  // namespace muster
+
+namespace muster::remote {
+class LoopQueue;
+}  // namespace muster::remote
 
 namespace muster::rpc {
 
@@ -43,13 +52,14 @@ struct RpcServerOptions {
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the
-/// loop; answers server reflection and grpc.health.v1 by itself. One thread polls gRPC.
+/// loop; answers server reflection and grpc.health.v1 by itself. The loop's own thread works gRPC,
+/// so there is one of these to a loop.
 ///
 /// Loop thread only.
-class RpcServer {
+class RpcServer final : public Peers {
  public:
-  RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
-  ~RpcServer();
+  RpcServer(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
+  ~RpcServer() override;
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
 
@@ -58,12 +68,12 @@ class RpcServer {
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
 
-  /// One request to another server and its answer, on the thread that polls anyway. The status is
-  /// the other server's, or UNAVAILABLE when the request never left. When it left and no server
-  /// answered, it is UNKNOWN.
+  /// For other users of gRPC on this loop, from start() to the end of this object.
+  [[nodiscard]] remote::LoopQueue* queue();
+
   void call_peer(const std::string& address, const std::string& method, std::string request,
                  Duration timeout, std::function<void(RpcStatus, std::string)> done,
-                 Metadata metadata = {});
+                 Metadata metadata = {}) override;
 
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.

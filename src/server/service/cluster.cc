@@ -9,6 +9,19 @@ namespace muster::server {
 namespace {
 
 constexpr Duration kForwardTimeout = 10s;
+/// How often a call that is held looks for a leader.
+constexpr Duration kLookInterval = 50ms;
+
+/// How long a call may be held: its client must hear that nothing was done before it stops
+/// listening, because after that it cannot know.
+Duration patience(Duration time_left) {
+  return std::min(time_left - std::max<Duration>(100ms, time_left / 8), kForwardTimeout);
+}
+
+/// Nothing was done, and somebody else may soon be able to.
+bool may_pass(const rpc::RpcStatus& status) {
+  return status.code == rpc::Code::kUnavailable || !status.leader_address.empty();
+}
 
 /// A refusal by a server that does not lead and may not pass the call on.
 rpc::RpcStatus not_leading(const LeaderView& leader) {
@@ -43,10 +56,23 @@ void log_outcome(const std::string& request, const char* command, const std::str
 void Cluster::at_leader(const rpc::CallPtr& call, const std::string& request,
                         std::function<void()> here) {
   if (parts_.term.active()) return here();
-  ask_leader(call, request, [call](rpc::RpcStatus status, std::string answer) {
-    if (!status.ok()) return call->finish(std::move(status));
-    call->reply(rpc::payload(std::move(answer)));
-  });
+  if (call->forwarded()) return call->finish(not_leading(parts_.leader()));
+  pass_on(std::make_shared<Passage>(
+      Passage{call, request, std::move(here), parts_.loop.now() + patience(call->time_left())}));
+}
+
+void Cluster::pass_on(const std::shared_ptr<const Passage>& passage) {
+  if (passage->call->over()) return;
+  if (parts_.term.active()) return passage->here();
+  ask_leader(passage->call, passage->request,
+             lifetime_.wrap([this, passage](rpc::RpcStatus status, std::string answer) {
+               if (status.ok()) return passage->call->reply(rpc::payload(std::move(answer)));
+               const MonoTime next = parts_.loop.now() + kLookInterval;
+               if (!may_pass(status) || next > passage->until) {
+                 return passage->call->finish(std::move(status));
+               }
+               parts_.loop.at(next, lifetime_.wrap([this, passage] { pass_on(passage); }));
+             }));
 }
 
 void Cluster::only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here) {
@@ -60,9 +86,10 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
   if (call->forwarded() || leader.self || leader.address.empty()) {
     return done(not_leading(leader), {});
   }
-  parts_.rpc.call_peer(leader.address, call->method(), std::move(request),
-                       std::min(call->time_left(), kForwardTimeout), std::move(done),
-                       {{rpc::kRequestIdKey, request_id(call)}, {rpc::kCallerKey, asked_by(call)}});
+  parts_.peers.call_peer(
+      leader.address, call->method(), std::move(request),
+      std::min(call->time_left(), kForwardTimeout), std::move(done),
+      {{rpc::kRequestIdKey, request_id(call)}, {rpc::kCallerKey, asked_by(call)}});
 }
 
 std::string Cluster::asked_by(const rpc::CallPtr& call) {
@@ -80,19 +107,22 @@ std::string Cluster::request_id(const rpc::CallPtr& call) {
   return given.empty() ? "r" + std::to_string(++requests_) : given;
 }
 
+void Cluster::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
+  if (Status s = cluster::validate(command); !s) return done(s.error());
+  parts_.replica.propose(command, std::move(done));
+}
+
 void Cluster::propose(const rpc::CallPtr& call, const cluster::Command& command,
                       std::function<void(const cluster::Answer&)> done,
                       const std::function<rpc::RpcStatus(const Error&)>& refused) {
-  if (Status s = cluster::validate(command); !s) return call->finish(rpc::to_status(s.error()));
   std::string id = log_enabled(LogLevel::kDebug) ? request_id(call) : std::string();
-  parts_.replica.propose(command,
-                         [call, done = std::move(done), refused, id = std::move(id),
-                          what = cluster::name(command)](const Result<cluster::Answer>& answer) {
-                           if (!id.empty()) log_outcome(id, what, call->method(), answer);
-                           if (answer) return done(*answer);
-                           const Error& error = answer.error();
-                           call->finish(refused ? refused(error) : rpc::to_status(error));
-                         });
+  propose(command, [call, done = std::move(done), refused, id = std::move(id),
+                    what = cluster::name(command)](const Result<cluster::Answer>& answer) {
+    if (!id.empty()) log_outcome(id, what, call->method(), answer);
+    if (answer) return done(*answer);
+    const Error& error = answer.error();
+    call->finish(refused ? refused(error) : rpc::to_status(error));
+  });
 }
 
 void Cluster::read(const rpc::CallPtr& call, bool fresh, std::function<void()> then) {

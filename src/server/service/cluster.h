@@ -2,16 +2,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/loop.h"
 #include "base/strong.h"
 #include "core/cluster/commands.h"
 #include "server/guard/guard.h"
 #include "server/guard/read_lane.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
-#include "server/rpc/rpc_server.h"
+#include "server/rpc/peers.h"
 #include "server/service/leader_view.h"
 #include "server/state/replica.h"
 
@@ -27,7 +29,7 @@ class Cluster {
     Loop& loop;
     Replica& replica;
     LeaderTerm& term;
-    rpc::RpcServer& rpc;
+    rpc::Peers& peers;
     Guard& guard;
     Observer& observer;
     std::function<LeaderView()> leader;
@@ -48,7 +50,9 @@ class Cluster {
   [[nodiscard]] std::string request_id(const rpc::CallPtr& call);
 
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
-  /// passed on; a call that came from another server is told who leads instead.
+  /// passed on; while there is none, or it cannot be reached, the call is held until shortly before
+  /// its deadline, so that the death of a leader costs a client time and no error. A call that came
+  /// from another server is told who leads instead.
   void at_leader(const rpc::CallPtr& call, const std::string& request, std::function<void()> here);
   /// Runs `here` when this server leads; otherwise the caller is told who does. For what may take
   /// longer than a call is passed on for.
@@ -57,7 +61,9 @@ class Cluster {
   void ask_leader(const rpc::CallPtr& call, std::string request,
                   std::function<void(rpc::RpcStatus, std::string)> done);
 
-  /// Has a valid command applied. A refusal is told to `refused` where given, and to the caller.
+  /// Has a command applied; one that is not valid is refused.
+  void propose(const cluster::Command& command, Callback<cluster::Answer> done);
+  /// The same for a call. A refusal is told to `refused` where given, and to the caller.
   void propose(const rpc::CallPtr& call, const cluster::Command& command,
                std::function<void(const cluster::Answer&)> done,
                const std::function<rpc::RpcStatus(const Error&)>& refused = {});
@@ -69,9 +75,19 @@ class Cluster {
   void read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:
+  /// A call on its way to the leader, whoever that will be.
+  struct Passage {
+    rpc::CallPtr call;
+    std::string request;
+    std::function<void()> here;
+    MonoTime until;
+  };
+  void pass_on(const std::shared_ptr<const Passage>& passage);
+
   Parts parts_;
   std::uint64_t requests_ = 0;  ///< Named here so far.
   ReadLane lane_;
+  Lifetime lifetime_;
 };
 
 }  // namespace muster::server

@@ -29,6 +29,7 @@ rpc::RpcStatus registration_refused(const membership::Topology& topology,
                                   spec.generation) != holder->retired.end();
   const bool ended =
       holder->generation == spec.generation && holder->state == membership::NodeState::kDown;
+  status.replaced = returned;
   if (!returned && !ended) status.code = rpc::Code::kAlreadyExists;
   return status;
 }
@@ -92,6 +93,25 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   return response;
 }
 
+rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
+  const rlog::Index applied = cluster_.replica().log().applied();
+  if (nodes_at_ != applied) {
+    v1::GetTopologyResponse nodes;
+    to_proto(cluster_.state().topology(), nodes);
+    nodes_bytes_ = nodes.SerializeAsString();
+    nodes_at_ = applied;
+  }
+  // A message is its fields one after another, so the rest of them may follow.
+  v1::GetTopologyResponse rest;
+  rest.set_leader_id(cluster_.leader().id);
+  if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
+  std::string bytes;
+  bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());
+  bytes = nodes_bytes_;
+  rest.AppendToString(&bytes);
+  return rpc::payload(std::move(bytes));
+}
+
 v1::HealthCheckResponse CoordinatorService::health() const {
   const LeaderView leader = cluster_.leader();
   const membership::Topology& topology = cluster_.state().topology();
@@ -115,11 +135,7 @@ void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
   if (!cluster_.guard().charge(call, LimitedCall::kGetTopology, {})) return;
   const bool fresh = request.linearizable();
-  cluster_.read_much(call, fresh, [this, call, fresh] {
-    v1::GetTopologyResponse response = topology();
-    if (fresh) response.set_age_ms(0);
-    rpc::reply(call, response);
-  });
+  cluster_.read_much(call, fresh, [this, call, fresh] { call->reply(topology_bytes(fresh)); });
 }
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
@@ -167,16 +183,31 @@ void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
 Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
   const auto reported = to_reported_state(beat.reported_state());
   if (!reported) return reported.error();
-  if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
-  if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
   Status noted = cluster_.term().heartbeat(NodeId(beat.node_id()),
                                            membership::Generation(beat.generation_id()), *reported);
-  if (noted) cluster_.observer().metrics().heartbeats.Increment();
+  if (noted) {
+    cluster_.observer().metrics().heartbeats.Increment();
+    return noted;
+  }
+  // What was accepted is well-formed. What was not may have been refused for its form.
+  if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
+  if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
   return noted;
 }
 
+// One status code stands for "another process has your place" and for "DOWN, register anew"; a
+// process that took the one for the other would throw its successor out.
+rpc::RpcStatus CoordinatorService::beat_refused(const v1::HeartbeatRequest& beat,
+                                                const Error& error) const {
+  rpc::RpcStatus status = rpc::to_status(error);
+  const membership::NodeEntry* node = cluster_.state().topology().find(NodeId(beat.node_id()));
+  status.replaced = error.code == Errc::kConflict && node != nullptr &&
+                    node->generation != membership::Generation(beat.generation_id());
+  return status;
+}
+
 void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request) {
-  if (const Status s = note(request); !s) return call->finish(rpc::to_status(s.error()));
+  if (const Status s = note(request); !s) return call->finish(beat_refused(request, s.error()));
   const LeaderView leader = cluster_.leader();
   const std::uint64_t version = cluster_.state().topology().version().value();
   v1::HeartbeatResponse response;
@@ -189,31 +220,37 @@ void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::Heartbeat
 }
 
 void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
-  call->read([this, call](std::optional<std::string> bytes) {
-    if (!bytes) return call->finish({});
-    on_batch(call, *bytes);
-  });
+  rpc::Pipeline::run(cluster_.loop(), call, {},
+                     [this, call](const std::string& bytes, rpc::Pipeline::Answer answer) {
+                       on_batch(call, bytes, std::move(answer));
+                     });
 }
 
-void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
-  v1::HeartbeatBatch batch;
-  if (!rpc::parse(call, bytes, batch)) return;
-  if (batch.heartbeats_size() > kBatchBeatsMax) {
+void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes,
+                                  rpc::Pipeline::Answer answer) {
+  // One message for all, because parsing into it again needs no memory.
+  if (!rpc::parse(call, bytes, batch_)) return;
+  if (batch_.heartbeats_size() > kBatchBeatsMax) {
     return call->finish(
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
-  const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch));
+  const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch_));
   const MonoTime began = cluster_.loop().now();
-  const auto answer = [this, call, screened, began](v1::HeartbeatBatchResponse response) {
+  const auto complete = [this, screened, began,
+                         answer = std::move(answer)](v1::HeartbeatBatchResponse response) {
     cluster_.observer().heartbeat_answered(cluster_.loop().now() - began);
     screened->complete(response);
-    call->write(rpc::to_payload(response), [this, call] { HeartbeatStream(call); });
+    answer(rpc::to_payload(response));
   };
+  if (cluster_.term().active()) {
+    complete(note(screened->batch()));
+    batch_ = screened->take();
+    return;
+  }
   // T09: a follower's heartbeats reach the leader, or are refused.
-  if (cluster_.term().active()) return answer(note(screened->batch()));
   cluster_.ask_leader(
       call, screened->whole() ? bytes : screened->batch().SerializeAsString(),
-      [call, screened, answer](rpc::RpcStatus status, const std::string& own) {
+      [call, screened, complete](rpc::RpcStatus status, const std::string& own) {
         if (!status.ok()) {
           screened->give_back();
           return call->finish(std::move(status));
@@ -222,7 +259,7 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
         if (!response.ParseFromString(own)) {
           return call->finish({rpc::Code::kInternal, "the leader's answer cannot be read", {}});
         }
-        answer(std::move(response));
+        complete(std::move(response));
       });
 }
 
@@ -231,11 +268,12 @@ v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& ba
   for (int i = 0; i < batch.heartbeats_size(); ++i) {
     const Status noted = note(batch.heartbeats(i));
     if (noted) continue;
-    const rpc::RpcStatus status = rpc::to_status(noted.error());
+    const rpc::RpcStatus status = beat_refused(batch.heartbeats(i), noted.error());
     v1::HeartbeatRefusal& refusal = *response.add_refused();
     refusal.set_position(static_cast<std::uint32_t>(i));
     refusal.set_code(static_cast<std::int32_t>(status.code));
     refusal.set_message(status.message);
+    refusal.set_replaced(status.replaced);
   }
   const LeaderView leader = cluster_.leader();
   response.set_current_version(cluster_.state().topology().version().value());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
@@ -21,6 +22,8 @@ class ScreenedBeats {
   [[nodiscard]] bool whole() const { return refused_.empty(); }
   /// Adds what was refused here to the answer about what was left, whose positions are put right.
   void complete(v1::HeartbeatBatchResponse& response) const;
+  /// What is left, for its memory; only when all has been answered.
+  [[nodiscard]] v1::HeartbeatBatch take() { return std::move(batch_); }
   /// Nobody leads: they cost nothing.
   void give_back() const;
 

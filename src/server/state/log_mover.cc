@@ -4,7 +4,6 @@
 
 #include "base/log.h"
 #include "log/keys.h"
-#include "store/open.h"
 #include "store/probe.h"
 #include "store/url.h"
 
@@ -46,7 +45,7 @@ LogMover::LogMover(Surroundings surroundings)
 LogMover::~LogMover() = default;
 
 Status LogMover::open(const std::string& target, const std::string& id) {
-  auto store = open_store(target, surroundings_.loop, {});
+  auto store = surroundings_.open_engine(target);
   if (!store) return store.error();
   move_.reset();
   target_ = std::move(*store);

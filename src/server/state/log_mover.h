@@ -4,13 +4,16 @@
 #include <memory>
 #include <string>
 
+#include "base/loop.h"
 #include "base/random.h"
 #include "log/move.h"
-#include "platform/event_loop.h"
 #include "server/state/replica.h"
 #include "store/store.h"
 
 namespace muster::server {
+
+/// Opens the engine at an address.
+using OpenEngine = std::function<Result<std::unique_ptr<ObjectStore>>(const std::string& url)>;
 
 /// Moves the servers' log to another engine, and finishes a move that a crash interrupted.
 ///
@@ -20,8 +23,9 @@ namespace muster::server {
 class LogMover {
  public:
   struct Surroundings {
-    EventLoop& loop;
+    Loop& loop;
     ObjectStore& store;  ///< Which the log is moved from.
+    OpenEngine open_engine;
     Replica& replica;
     Random random;
     Duration request_timeout;

@@ -4,8 +4,8 @@
 #include <future>
 #include <mutex>
 
-#include "client/coordinator_client.h"
-#include "coordinator/hub.h"
+#include <muster/client/coordinator_client.h>
+#include <muster/coordinator/hub.h>
 
 int main() {
   auto hub = muster::Hub::open("memory:");

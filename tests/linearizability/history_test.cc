@@ -1,0 +1,112 @@
+#include "tests/linearizability/history.h"
+
+#include <gtest/gtest.h>
+
+namespace muster::history {
+namespace {
+
+Result<Object> saw(const std::string& value, const std::string& revision) {
+  return Object{value, Revision(revision), {}};
+}
+Result<Revision> wrote(const std::string& revision) {
+  return Revision(revision);
+}
+const Error kAmbiguous{Errc::kAmbiguous, ""};
+const Error kConflict{Errc::kConflict, ""};
+const Error kNotFound{Errc::kNotFound, ""};
+const Error kUnavailable{Errc::kUnavailable, ""};
+
+class HistoryTest : public ::testing::Test {
+ protected:
+  void read(Duration from, Duration to, const Result<Object>& answer) {
+    history_.answered(history_.read("k", from), answer, to);
+  }
+  void put(Duration from, Duration to, const std::string& value, const Precondition& when,
+           const Result<Revision>& answer) {
+    history_.answered(history_.put("k", value, when, from), answer, to);
+  }
+  [[nodiscard]] bool right() const { return history_.violation().empty(); }
+
+  History history_;
+};
+
+TEST_F(HistoryTest, OneAfterAnotherIsRight) {
+  read(0s, 1s, kNotFound);
+  put(2s, 3s, "a", Precondition::absent(), wrote("1"));
+  read(4s, 5s, saw("a", "1"));
+  put(6s, 7s, "b", Precondition::at(Revision("1")), wrote("2"));
+  put(8s, 9s, "c", Precondition::at(Revision("1")), kConflict);
+  history_.answered(history_.remove("k", Revision("2"), 10s), Status(Done{}), 11s);
+  read(12s, 13s, kNotFound);
+  EXPECT_EQ(history_.violation(), "");
+}
+
+TEST_F(HistoryTest, AReadThatMissesAnAcknowledgedWriteIsWrong) {
+  put(0s, 1s, "a", {}, wrote("1"));
+  put(2s, 3s, "b", {}, wrote("2"));
+  read(4s, 5s, saw("a", "1"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, ReadsMustAgreeOnTheOrderOfWrites) {
+  put(0s, 10s, "a", {}, wrote("1"));
+  put(0s, 10s, "b", {}, wrote("2"));
+  read(1s, 2s, saw("a", "1"));
+  read(3s, 4s, saw("b", "2"));
+  EXPECT_TRUE(right());
+  read(5s, 6s, saw("a", "1"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, TwoWritersCannotBothReplaceOneRevision) {
+  put(0s, 1s, "a", Precondition::absent(), wrote("1"));
+  put(2s, 9s, "b", Precondition::at(Revision("1")), wrote("2"));
+  put(2s, 9s, "c", Precondition::at(Revision("1")), wrote("3"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, AnAmbiguousWriteMayHaveHappenedOrNotAndLate) {
+  put(0s, 1s, "a", {}, wrote("1"));
+  put(2s, 3s, "b", Precondition::at(Revision("1")), kAmbiguous);
+  read(4s, 5s, saw("a", "1"));
+  EXPECT_TRUE(right());
+  read(6s, 7s, saw("b", "2"));
+  EXPECT_TRUE(right());
+  read(8s, 9s, saw("a", "1"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, AConflictNeedsACause) {
+  put(0s, 1s, "a", Precondition::absent(), wrote("1"));
+  put(2s, 3s, "b", Precondition::at(Revision("1")), kConflict);
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, AnAmbiguousWriteMayBeThatCause) {
+  put(0s, 1s, "a", Precondition::absent(), wrote("1"));
+  put(1s, 2s, "x", Precondition::at(Revision("1")), kAmbiguous);
+  put(2s, 3s, "b", Precondition::at(Revision("1")), kConflict);
+  EXPECT_TRUE(right());
+}
+
+TEST_F(HistoryTest, ARefusedWriteIsNeverSeen) {
+  put(0s, 1s, "a", {}, kUnavailable);
+  read(2s, 3s, kNotFound);
+  EXPECT_TRUE(right());
+  read(4s, 5s, saw("a", "1"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, AValueThatNobodyWroteIsWrong) {
+  read(0s, 1s, saw("ghost", "1"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, KeysAreJudgedApart) {
+  put(0s, 1s, "a", {}, wrote("1"));
+  history_.answered(history_.read("other", 2s), Result<Object>(kNotFound), 3s);
+  EXPECT_TRUE(right());
+}
+
+}  // namespace
+}  // namespace muster::history

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/cluster/hosts.h"
+#include "tests/sim/cluster/invariants.h"
+#include "tests/sim/cluster/network.h"
+#include "tests/sim/sim_main.h"
+
+namespace muster::sim {
+
+struct ClusterSimOptions {
+  Duration chaos = 40s;  ///< True time during which everything goes wrong.
+  Duration calm = 35s;   ///< And then does not, so that everything must work.
+  bool trace = false;
+};
+
+/// A whole system: one to five musterd on one engine, agents with their nodes, watchers, clients
+/// of the store, candidates for a singleton, workers of the coordinator library and an operator,
+/// while hosts crash, freeze and stop, links are cut one way or both, the engine fails and loses
+/// its power, and clocks jump. What must hold is in invariants.h, and looked at after every event.
+class ClusterSim {
+ public:
+  ClusterSim(std::uint64_t seed, ClusterSimOptions options);
+  ~ClusterSim();
+  [[nodiscard]] SimReport run();
+
+ private:
+  template <typename T, typename... Args>
+  T& add(std::vector<std::unique_ptr<T>>& kind, Args&&... args);
+  void populate();
+
+  void schedule_chaos();
+  void wreak_chaos();
+  void crash(Host& host);
+  void freeze(Host& host);
+  void cut_link();
+  void isolate(Host& host);
+  void stop_server();
+  void trouble_engine();
+  void trouble_nodes();
+  void operate();
+  void heal();
+
+  bool check();
+  void check_calm();
+  void say(const std::string& who, const std::string& what);
+  [[nodiscard]] Host& any_host();
+
+  ClusterSimOptions options_;
+  World world_;
+  std::shared_ptr<SharedStore> store_ = std::make_shared<SharedStore>();
+  Network network_;
+  WorkJournal journal_;
+  Setting setting_;
+  Invariants invariants_;
+  std::vector<std::unique_ptr<ServerHost>> servers_;
+  std::vector<std::unique_ptr<AgentHost>> agents_;
+  std::unique_ptr<AgentHost> twin_;  ///< Of the first agent: another process with its nodes.
+  std::vector<std::unique_ptr<WatcherHost>> watchers_;
+  std::vector<std::unique_ptr<StoreClientHost>> clients_;
+  std::vector<std::unique_ptr<CandidateHost>> candidates_;
+  std::vector<std::unique_ptr<WorkerHost>> workers_;
+  std::unique_ptr<OperatorHost> operator_;
+  std::vector<Host*> hosts_;  ///< All of them.
+  SimReport report_;
+  bool healed_ = false;
+};
+
+}  // namespace muster::sim

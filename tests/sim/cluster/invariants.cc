@@ -1,0 +1,371 @@
+#include "tests/sim/cluster/invariants.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/membership/lifecycle.h"
+#include "core/routing/movement_plan.h"
+
+namespace muster::sim {
+namespace {
+
+using membership::EventKind;
+using membership::NodeState;
+
+constexpr std::string_view kStorePrefix = "k";
+constexpr int kSampleKeys = 6;
+/// Heartbeats remembered of a generation; more are sent in no time that matters.
+constexpr std::size_t kBeatsKept = 64;
+
+std::uint64_t mix(std::uint64_t digest, std::string_view text) {
+  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  return (digest ^ 0xffU) * 1099511628211U;
+}
+
+std::uint64_t mix_node(std::uint64_t digest, const NodeId& id, NodeState state,
+                       const membership::Generation& generation) {
+  return mix(mix(mix(digest, id.value()), membership::to_string(state)), generation.value());
+}
+
+std::string number(std::uint64_t n) {
+  return std::to_string(n);
+}
+std::string ms(Duration d) {
+  return std::to_string(to_ms(d)) + " ms";
+}
+
+std::string sample_key(int i) {
+  return "sample-" + std::to_string(i);
+}
+
+}  // namespace
+
+Invariants::Invariants(World& world, std::shared_ptr<SharedStore> store,
+                       const membership::Options& options, double slew)
+    : world_(world),
+      options_(options),
+      slew_(slew),
+      reference_(world, std::move(store),
+                 {[this](const Committed& e) { entry(e); },
+                  [this](const Committed& e, const cluster::Command& c, const cluster::Applied& a) {
+                    command(e, c, a);
+                  },
+                  [this](std::string what) { violate(std::move(what)); }}) {}
+
+void Invariants::violate(std::string what) {
+  if (violation_.empty()) violation_ = std::move(what);
+}
+
+// One leader per epoch, one leader at a time; all copies of the log agree.
+void Invariants::look(const std::string& server, const server::ClusterPeer& peer) {
+  const std::uint64_t applied = peer.replica().log().applied().value();
+  if (std::exchange(looked_at_[server], applied) != applied) {
+    const auto expected = reference_.digest_at(applied);
+    if (!expected || *expected != digest(peer.replica().state())) {
+      violate(server + " has another state than the log at entry " + number(applied));
+    }
+  }
+  const server::LeaderView leader = peer.leader();
+  if (!leader.self) return;
+  for (const auto& [other, epoch] : leading_) {
+    violate(other + " leads with epoch " + number(epoch.value()) + " while " + server +
+            " leads with epoch " + number(leader.epoch.value()));
+  }
+  leading_[server] = leader.epoch;
+  const auto [first, fresh] = led_by_.emplace(leader.epoch, server);
+  if (first->second != server) {
+    violate(first->second + " and " + server + " led with epoch " + number(leader.epoch.value()));
+  }
+}
+
+void Invariants::entry(const Committed& e) {
+  const Epoch epoch = e.header.epoch;
+  began_.emplace(epoch, e.at);
+  const auto [first, fresh] = written_by_.emplace(epoch, e.header.incarnation);
+  if (first->second != e.header.incarnation) {
+    violate("two incarnations wrote entries of epoch " + number(epoch.value()));
+  }
+}
+
+void Invariants::command(const Committed& e, const cluster::Command& c,
+                         const cluster::Applied& applied) {
+  if (const auto* change = std::get_if<cluster::ChangeTopology>(&c)) {
+    if (applied.answer) {
+      if (const auto* down = std::get_if<membership::MarkDown>(&change->command)) {
+        judged_silent(e, down->seen, true);
+      } else if (const auto* suspect = std::get_if<membership::MarkSuspect>(&change->command)) {
+        judged_silent(e, suspect->seen, false);
+      }
+    } else if (!applied.events.empty()) {
+      violate("a refused command changed the topology");
+    }
+  }
+  for (const membership::Event& event : applied.events) topology_event(event);
+  if (!applied.answer) return;
+  const std::uint64_t revision = applied.answer->revision;
+  if (const auto* put = std::get_if<cluster::StorePut>(&c)) {
+    store_events_.push_back({revision, put->key, put->value});
+  } else if (const auto* remove = std::get_if<cluster::StoreRemove>(&c)) {
+    store_events_.push_back({revision, remove->key, {}});
+  }
+  note_heartbeats();
+}
+
+void Invariants::note_heartbeats() {
+  heartbeats_.clear();
+  reference_.state().topology().for_each(
+      [this](const membership::NodeEntry& node) { heartbeats_[node.id] = node.heartbeats; });
+}
+
+// No SUSPECT and no DOWN without its full timeout; no DOWN before the leader's grace has passed,
+// nor of a node that has been heard in the log since the decision, nor past the brake.
+void Invariants::judged_silent(const Committed& e, const membership::Observation& seen, bool down) {
+  const std::string what = seen.id.value() + (down ? " went DOWN" : " became SUSPECT");
+  const auto fast = [this](Duration d) { return scale(d, 1.0 / (1.0 + slew_)); };
+  const Known before = known(seen.id);
+  if (down && !membership::may_become_down(before.state)) violate(what + " from a wrong state");
+  if (before.generation != seen.generation || heartbeats_[seen.id] != seen.heartbeats) {
+    violate(what + ", although it was heard or replaced since the decision");
+  }
+  const Duration led = e.sent - began_.at(e.header.epoch);
+  if (down && led < fast(options_.leader_grace_period)) {
+    violate(what + " " + ms(led) + " after its judge began to lead");
+  }
+  // A new leader may know of no heartbeat that the one before acknowledged and did not write; it
+  // has listened for this long itself.
+  const Duration least = down ? std::min(options_.down_timeout, options_.leader_grace_period)
+                              : std::min(options_.suspect_timeout, 3 * options_.heartbeat_interval);
+  for (const Beat& beat : beats_[seen.id][seen.generation]) {
+    // The decision was made after the entry before this one was sent, so it knew of these.
+    if (beat.acknowledged > e.previous_sent || e.sent - beat.sent >= fast(least)) continue;
+    violate(what + " " + ms(e.sent - beat.sent) + " after it sent a heartbeat, acknowledged");
+  }
+  if (down) brake(e, seen.id);
+}
+
+// Within one term, no more nodes are DOWN at a time than the brake allows.
+void Invariants::brake(const Committed& e, const NodeId& node) {
+  // One that took longer than a heartbeat interval to be written may no longer be counted by its
+  // leader as under way.
+  if (e.at - e.previous_sent >= scale(options_.heartbeat_interval, 1.0 / (1.0 + slew_))) return;
+  downs_.push_back({node, e.header.epoch, e.at});
+  const Duration window = scale(options_.down_brake_window, 1.0 / (1.0 + slew_));
+  const auto recent =
+      static_cast<std::size_t>(std::count_if(downs_.begin(), downs_.end(), [&](const Down& other) {
+        return other.epoch == e.header.epoch && e.at - other.at < window &&
+               (other.node == node || known(other.node).state == NodeState::kDown);
+      }));
+  const auto allowed = std::max<std::size_t>(
+      1, static_cast<std::size_t>(options_.down_brake_share * static_cast<double>(nodes_max_)));
+  if (recent > allowed) {
+    violate(number(recent) + " nodes went DOWN at once; the brake allows " + number(allowed));
+  }
+}
+
+// Versions chain, and the ring moves only what the change of its members has to move.
+void Invariants::topology_event(const membership::Event& event) {
+  if (event.previous_version.value() + 1 != event.version.value() ||
+      event.version.value() != versions_.size()) {
+    violate("version " + number(event.version.value()) + " does not follow");
+  }
+  const bool was_in = in_ring(event.node.id);
+  if (event.kind == EventKind::kNodeRemoved) {
+    nodes_.erase(event.node.id);
+  } else if (event.kind == EventKind::kRingConfigChanged) {
+    ring_config_ = {event.ring.virtual_nodes_per_physical, event.ring.replication_factor};
+    ring_ = make_ring();
+  } else {
+    nodes_[event.node.id] = {event.node.state, event.node.generation, event.node.weight};
+    registrations_[event.node.generation] = event.node.registration;
+  }
+  nodes_max_ = std::max(nodes_max_, nodes_.size());
+  if (const bool is_in = in_ring(event.node.id); is_in != was_in) {
+    ring_changed(event.node.id, is_in);
+  }
+  Version version{event.kind, event.node.id, 0, owners()};
+  for (const auto& [id, node] : nodes_) {
+    version.nodes = mix_node(version.nodes, id, node.state, node.generation);
+  }
+  versions_.push_back(version);
+}
+
+Invariants::Known Invariants::known(const NodeId& id) const {
+  const auto found = nodes_.find(id);
+  return found == nodes_.end() ? Known{} : found->second;
+}
+
+bool Invariants::in_ring(const NodeId& id) const {
+  return membership::in_ring(known(id).state);
+}
+
+HashRing Invariants::make_ring() const {
+  std::vector<RingMember> members;
+  for (const auto& [id, node] : nodes_) {
+    if (membership::in_ring(node.state)) members.push_back({id, node.weight, false});
+  }
+  return HashRing(std::move(members), ring_config_);
+}
+
+void Invariants::ring_changed(const NodeId& node, bool entered) {
+  const HashRing before = std::exchange(ring_, make_ring());
+  const MovementPlan plan = movement_plan(before, ring_);
+  for (const NodeMovement& each : plan.nodes) {
+    if (each.id == node || before.members().empty() || ring_.members().empty()) continue;
+    if ((entered ? each.primary_gained : each.primary_lost) == 0) continue;
+    violate("keys of " + each.id.value() + " are planned to move, although only " + node.value() +
+            (entered ? " entered" : " left"));
+  }
+  for (int i = 0; i < kSampleKeys; ++i) {
+    const Placement old = before.lookup(sample_key(i));
+    const Placement now = ring_.lookup(sample_key(i));
+    if (old.members.empty() || now.members.empty()) continue;
+    const NodeId& from = before.members()[old.members[0]].id;
+    const NodeId& to = ring_.members()[now.members[0]].id;
+    if (from != to && (entered ? to : from) != node) {
+      violate("a key moved from " + from.value() + " to " + to.value() + ", although only " +
+              node.value() + (entered ? " entered" : " left"));
+    }
+  }
+}
+
+std::uint64_t Invariants::owners() const {
+  std::uint64_t result = 0;
+  for (int i = 0; i < kSampleKeys; ++i) {
+    for (const std::uint32_t member : ring_.lookup(sample_key(i)).members) {
+      result = mix(result, ring_.members()[member].id.value());
+    }
+    result = mix(result, ";");
+  }
+  return result;
+}
+
+// A process that was replaced is not heard.
+void Invariants::registration_acknowledged(const NodeId& id,
+                                           const membership::Generation& generation) {
+  const std::uint64_t registration = registrations_[generation];
+  if (registration == 0) {
+    return violate("a registration of " + id.value() + " was acknowledged and is not in the log");
+  }
+  auto& [latest, told] = registered_[id];
+  if (registration > latest) {
+    latest = registration;
+    told = world_.now();
+  }
+}
+
+void Invariants::beat_acknowledged(const NodeId& id, const membership::Generation& generation,
+                                   TrueTime sent) {
+  std::deque<Beat>& beats = beats_[id][generation];
+  beats.push_back({sent, world_.now()});
+  if (beats.size() > kBeatsKept) beats.pop_front();
+  const auto& [latest, told] = registered_[id];
+  if (registrations_[generation] < latest && told < sent) {
+    violate("a heartbeat of " + id.value() + " was taken from a process that had been replaced");
+  }
+}
+
+// A watch of the topology begins where it was asked to, or with everything, and has no gap.
+void Invariants::watch_began(const std::string& watcher, TopologyVersion since) {
+  watching_[watcher] = {since, since == TopologyVersion(0)};
+}
+
+void Invariants::watch_heard(const std::string& watcher, const client::TopologyUpdate& update) {
+  Watching& watching = watching_[watcher];
+  const std::string what = watcher + " at version " + number(watching.at.value()) + " was sent ";
+  if (std::holds_alternative<client::FullSync>(update.what)) {
+    watching = {update.version, false};
+    return;
+  }
+  if (watching.full_sync_due) return violate(what + "something else than the whole it was due");
+  if (std::holds_alternative<client::Lagged>(update.what)) {
+    watching.full_sync_due = true;
+    return;
+  }
+  const bool keepalive = std::holds_alternative<client::Keepalive>(update.what);
+  const std::uint64_t next = watching.at.value() + (keepalive ? 0 : 1);
+  if (update.previous_version != watching.at || update.version.value() != next) {
+    return violate(what + "the change from " + number(update.previous_version.value()) + " to " +
+                   number(update.version.value()));
+  }
+  watching.at = update.version;
+  if (keepalive) return;
+  if (next >= versions_.size()) return violate(what + "a version that the log does not have");
+  const Version& version = versions_[next];
+  const auto same = [&](EventKind kind, const client::Node& node) {
+    if (version.kind != kind || version.node != node.id)
+      violate(what + "another change than is due");
+  };
+  if (const auto* added = std::get_if<client::NodeAdded>(&update.what)) {
+    same(EventKind::kNodeAdded, added->node);
+  } else if (const auto* updated = std::get_if<client::NodeUpdated>(&update.what)) {
+    same(EventKind::kNodeUpdated, updated->node);
+  } else if (const auto* removed = std::get_if<client::NodeRemoved>(&update.what)) {
+    same(EventKind::kNodeRemoved, removed->node);
+  }
+}
+
+// What a client makes of its watch is the servers' topology at that version, its ring included.
+void Invariants::view_shown(const std::string& watcher, const client::TopologyView& view) {
+  const std::uint64_t version = view.version().value();
+  if (version >= versions_.size()) {
+    return violate(watcher + " shows version " + number(version) + ", which the log does not have");
+  }
+  std::uint64_t nodes = 0;
+  view.for_each([&](const client::Node& node) {
+    nodes = mix_node(nodes, node.id, node.state, node.generation);
+  });
+  std::uint64_t holders = 0;
+  for (int i = 0; i < kSampleKeys; ++i) {
+    const client::Owners found = view.owners(sample_key(i));
+    for (std::size_t k = 0; k < found.size(); ++k) holders = mix(holders, found[k].id.value());
+    holders = mix(holders, ";");
+  }
+  if (version == 0) return;
+  if (nodes != versions_[version].nodes) {
+    violate(watcher + " shows other nodes at version " + number(version) + " than the log");
+  }
+  if (holders != versions_[version].owners) {
+    violate(watcher + " shows other owners at version " + number(version) + " than the log");
+  }
+}
+
+// A watch of the store tells every change, in order, or says that it has missed some.
+void Invariants::store_watch_began(const std::string& watcher, std::uint64_t after) {
+  store_watching_[watcher] = after == 0 ? std::nullopt : std::optional(after);
+}
+
+void Invariants::store_watch_heard(const std::string& watcher,
+                                   const std::vector<StoreEvent>& events, bool reset,
+                                   std::uint64_t revision) {
+  std::optional<std::uint64_t>& at = store_watching_[watcher];
+  if (at && !reset) {
+    std::vector<StoreEvent> due;
+    for (const StoreEvent& event : store_events_) {
+      if (event.revision > *at && event.revision <= revision && event.key.starts_with(kStorePrefix))
+        due.push_back(event);
+    }
+    if (due != events) {
+      violate(watcher + " was told " + number(events.size()) + " changes of the store from " +
+              number(*at) + " to " + number(revision) + ", and there were " + number(due.size()));
+    }
+  }
+  at = revision;
+}
+
+// No acknowledged write is lost: it is in the log, and every copy is compared with the log.
+void Invariants::write_acknowledged(const std::string& key, const std::string& value,
+                                    const Revision& revision) {
+  const StoreEvent due{std::strtoull(revision.value().c_str(), nullptr, 10), key, value};
+  if (std::find(store_events_.rbegin(), store_events_.rend(), due) == store_events_.rend()) {
+    violate("the write of " + value + " to " + key + " was acknowledged and is not in the log");
+  }
+}
+
+// Reads and conditional writes are linearizable.
+void Invariants::judge_history() {
+  if (std::string wrong = history_.violation(); !wrong.empty()) violate(std::move(wrong));
+}
+
+}  // namespace muster::sim

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/client/topology_cache.h"
+#include "core/membership/options.h"
+#include "core/routing/hash_ring.h"
+#include "server/cluster_peer.h"
+#include "tests/linearizability/history.h"
+#include "tests/sim/cluster/reference.h"
+
+namespace muster::sim {
+
+/// Everything that must hold of a cluster of musterd, whatever happens to it.
+///
+/// It is shown what nobody in the simulation can see: the log as it lies in the store, every
+/// server's copy after every event, and what each client sent and was told. It judges by true
+/// time; `slew` is how much faster than that a clock may run.
+class Invariants {
+ public:
+  Invariants(World& world, std::shared_ptr<SharedStore> store, const membership::Options& options,
+             double slew);
+
+  [[nodiscard]] const std::string& violation() const { return violation_; }
+  void violate(std::string what);
+  [[nodiscard]] Reference& reference() { return reference_; }
+  /// How many epochs of the servers' leadership there were.
+  [[nodiscard]] std::uint64_t terms() const { return began_.size(); }
+
+  // After every event, for every server that runs.
+  void begin_look() { leading_.clear(); }
+  void look(const std::string& server, const server::ClusterPeer& peer);
+
+  // What nodes were told.
+  void registration_acknowledged(const NodeId& id, const membership::Generation& generation);
+  void beat_acknowledged(const NodeId& id, const membership::Generation& generation, TrueTime sent);
+
+  // What watchers of the topology were told, message by message.
+  void watch_began(const std::string& watcher, TopologyVersion since);
+  void watch_heard(const std::string& watcher, const client::TopologyUpdate& update);
+  void view_shown(const std::string& watcher, const client::TopologyView& view);
+
+  // What watchers of the store were told. `revision` is where the watch stands afterwards.
+  struct StoreEvent {
+    std::uint64_t revision;
+    std::string key;
+    std::optional<std::string> value;  ///< None: removed.
+    bool operator==(const StoreEvent&) const = default;
+  };
+  void store_watch_began(const std::string& watcher, std::uint64_t after);
+  void store_watch_heard(const std::string& watcher, const std::vector<StoreEvent>& events,
+                         bool reset, std::uint64_t revision);
+
+  // What clients of the store were told, judged at the end.
+  [[nodiscard]] history::History& history() { return history_; }
+  void write_acknowledged(const std::string& key, const std::string& value,
+                          const Revision& revision);
+  void judge_history();
+
+ private:
+  struct Beat {
+    TrueTime sent;
+    TrueTime acknowledged;
+  };
+  struct Known {
+    membership::NodeState state = membership::NodeState::kUnknown;
+    membership::Generation generation;
+    std::uint32_t weight = 1;
+    bool operator==(const Known&) const = default;
+  };
+  struct Version {
+    membership::EventKind kind;
+    NodeId node;
+    std::uint64_t nodes = 0;   ///< A digest of all of them.
+    std::uint64_t owners = 0;  ///< A digest of who holds some keys.
+  };
+  struct Down {
+    NodeId node;
+    Epoch epoch;
+    TrueTime at;
+  };
+
+  // The log, in its order.
+  void entry(const Committed& entry);
+  void command(const Committed& entry, const cluster::Command& command,
+               const cluster::Applied& applied);
+  void judged_silent(const Committed& entry, const membership::Observation& seen, bool down);
+  void brake(const Committed& entry, const NodeId& node);
+  void topology_event(const membership::Event& event);
+  void ring_changed(const NodeId& node, bool entered);
+  void note_heartbeats();
+  [[nodiscard]] HashRing make_ring() const;
+  [[nodiscard]] std::uint64_t owners() const;
+  [[nodiscard]] Known known(const NodeId& id) const;
+  [[nodiscard]] bool in_ring(const NodeId& id) const;
+
+  World& world_;
+  membership::Options options_;
+  double slew_;
+  std::string violation_;
+
+  std::map<std::string, Epoch> leading_;            ///< By server, at this moment.
+  std::map<Epoch, std::string> led_by_;             ///< The server that led each epoch.
+  std::map<Epoch, Incarnation> written_by_;         ///< The incarnation that wrote each epoch.
+  std::map<Epoch, TrueTime> began_;                 ///< When the barrier of each epoch was in.
+  std::map<std::string, std::uint64_t> looked_at_;  ///< By server: the index compared last.
+
+  std::map<NodeId, Known> nodes_;               ///< By the events so far.
+  std::map<NodeId, std::uint64_t> heartbeats_;  ///< As of the command before.
+  std::size_t nodes_max_ = 0;
+  std::map<NodeId, std::map<membership::Generation, std::deque<Beat>>> beats_;
+  /// The how-manieth registration of the log each generation is.
+  std::map<membership::Generation, std::uint64_t> registrations_;
+  /// The latest of a node's that its process was told of, and when.
+  std::map<NodeId, std::pair<std::uint64_t, TrueTime>> registered_;
+  std::vector<Down> downs_;
+  std::vector<Version> versions_{1};  ///< By number; 0 is the empty topology.
+  RingConfig ring_config_;
+  HashRing ring_;
+
+  struct Watching {
+    TopologyVersion at;
+    bool full_sync_due = false;
+  };
+  std::map<std::string, Watching> watching_;
+  std::vector<StoreEvent> store_events_;
+  std::map<std::string, std::optional<std::uint64_t>> store_watching_;  ///< None: not yet greeted.
+  history::History history_;
+  Reference reference_;
+};
+
+}  // namespace muster::sim

@@ -101,6 +101,9 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"data-dir", "/d"},
                                                   {"listen", "127.0.0.1:1"},
                                                   {"advertise", "h:1"},
+                                                  {"http-listen", "127.0.0.1:2"},
+                                                  {"log-format", "json"},
+                                                  {"log-level", "debug"},
                                                   {"peers", "s1=h:1"},
                                                   {"join", "h:2"},
                                                   {"peer-listen", "h:3"},
@@ -124,9 +127,11 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     std::string all = c.engine + "|" + c.id + "|" + c.data_dir + "|" + c.listen.to_string() + "|" +
                       (c.advertise ? c.advertise->to_string() : "") + "|" +
                       (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
-                      c.restore + "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" +
-                      c.crl_file + "|" + c.crl_url + "|" + c.audit_log + "|" +
-                      (c.limited ? "on|" : "off|") + std::to_string(c.limits.watches) + "|";
+                      (c.http_listen ? c.http_listen->to_string() : "") + "|" +
+                      (c.log_json ? "json|" : "text|") + to_string(c.log_level) + "|" + c.restore +
+                      "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" + c.crl_file + "|" +
+                      c.crl_url + "|" + c.audit_log + "|" + (c.limited ? "on|" : "off|") +
+                      std::to_string(c.limits.watches) + "|";
     for (const Rate& each :
          {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology,
           c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {
@@ -158,6 +163,15 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     EXPECT_NE(bytes(changed), bytes(ServerConfig{})) << option.name;
     EXPECT_THAT(server_help(), HasSubstr("--" + option.name));
   }
+}
+
+TEST(ServerConfigTest, TheHttpListenerIsOfLoopbackWithoutCertificates) {
+  EXPECT_FALSE(read({"--dev", "--http-listen", "off"}, {})->config.http);
+  const auto open = read({"--dev", "--http-listen", "0.0.0.0:9002"}, {});
+  ASSERT_FALSE(open.ok());
+  EXPECT_THAT(open.error().message, HasSubstr("--http-listen"));
+  EXPECT_FALSE(read({"--dev", "--log-format", "xml"}, {}).ok());
+  EXPECT_FALSE(read({"--dev", "--log-level", "loud"}, {}).ok());
 }
 
 TEST(ServerConfigTest, TheNearerSourceWins) {

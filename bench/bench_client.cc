@@ -3,13 +3,15 @@
 #include <string>
 #include <vector>
 
+#include "bench/client_agent.h"
 #include "bench/load.h"
 #include "bench/report.h"
 #include "client/published.h"
 #include "core/client/topology_cache.h"
 #include "core/routing/hash_ring.h"
 
-// What a client does for every change of a topology and for every key: no network, one thread.
+// What a client does for every change of a topology and for every key, without a network and on one
+// thread; and what an agent with many nodes costs at a real server.
 namespace muster {
 namespace {
 
@@ -163,5 +165,6 @@ int main() {
   muster::bench::Report report("client");
   muster::bench_changes(report);
   muster::bench_lookups(report);
+  muster::bench::bench_agent(report);
   return report.finish();
 }

@@ -49,10 +49,9 @@ Json machine() {
 
 Report::Report(std::string name) : name_(std::move(name)) {
   const Json here = machine();
-  results_ = {{"benchmark", name_},
-              {"began_ms", to_ms(system_wall_now())},
-              {"machine", here},
-              {"bars", Json::array()},
+  results_ = {{"benchmark", name_},        {"began_ms", to_ms(system_wall_now())},
+              {"machine", here},           {"tables", Json::array()},
+              {"curves", Json::array()},   {"bars", Json::array()},
               {"measured", Json::object()}};
   std::printf("%s, %ld cores, %.1f GiB, %s; load average %.2f before this run\n",
               here["processor"].get<std::string>().c_str(), here["cores"].get<long>(),
@@ -61,6 +60,7 @@ Report::Report(std::string name) : name_(std::move(name)) {
 }
 
 void Report::title(const std::string& words) {
+  title_ = words;
   std::printf("\n%s\n", words.c_str());
   std::fflush(stdout);
 }
@@ -89,6 +89,20 @@ void Report::table(const std::vector<std::string>& columns,
   print(columns);
   for (const auto& row : rows) print(row);
   std::fflush(stdout);
+  results_["tables"].push_back({{"title", title_}, {"columns", columns}, {"rows", rows}});
+}
+
+void Report::curve(const Curve& curve) {
+  Json lines = Json::object();
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& [name, points] : curve.lines) {
+    lines[name] = points;
+    for (const auto& [x, y] : points) rows.push_back({name, figure(x, 0), figure(y, 2)});
+  }
+  title(curve.title);
+  table({"", curve.x, curve.y}, rows);
+  results_["curves"].push_back(
+      {{"title", curve.title}, {"x", curve.x}, {"y", curve.y}, {"lines", lines}});
 }
 
 void Report::at_most(const std::string& what, double value, double bar, const std::string& unit) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace muster::bench {
@@ -18,6 +20,15 @@ class Report {
   /// The first column is words, the others are figures.
   void table(const std::vector<std::string>& columns,
              const std::vector<std::vector<std::string>>& rows);
+  /// One figure over another, for the pictures of bench/picture.py; both axes are logarithmic.
+  struct Curve {
+    std::string title;
+    std::string x;
+    std::string y;
+    /// Points by the name of who was measured.
+    std::map<std::string, std::vector<std::pair<double, double>>> lines;
+  };
+  void curve(const Curve& curve);
   /// One figure against its bar: "met" or "NOT met".
   void at_most(const std::string& what, double value, double bar, const std::string& unit);
   void at_least(const std::string& what, double value, double bar, const std::string& unit);
@@ -32,6 +43,7 @@ class Report {
                const char* relation, bool met);
 
   std::string name_;
+  std::string title_;
   nlohmann::json results_;
   bool all_met_ = true;
 };

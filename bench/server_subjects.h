@@ -31,7 +31,7 @@ void muster_put(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, st
 
 [[nodiscard]] std::string node_id(std::size_t number);
 [[nodiscard]] std::string generation_of(std::size_t number);
-/// Registers nodes [begin, end), many at once, and makes them ACTIVE by a heartbeat.
+/// Registers nodes [begin, end), many at once; they are JOINING until somebody beats for them.
 void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t begin,
                     std::size_t end);
 

@@ -26,11 +26,19 @@ function(muster_module name)
   add_library(muster_${name} STATIC ${sources})
   list(TRANSFORM ARG_DEPS PREPEND muster_)
   list(TRANSFORM ARG_TEST_DEPS PREPEND muster_)
-  target_link_libraries(muster_${name} PUBLIC muster_options ${ARG_DEPS} ${ARG_LINK})
+  # Our warnings are for us: who uses the installed library does not get them.
+  target_link_libraries(muster_${name} PUBLIC $<BUILD_INTERFACE:muster_options> Threads::Threads
+    ${ARG_DEPS} ${ARG_LINK})
+  # Outside they are <muster/client/…>, so that no other project's client/ is in the way.
+  target_include_directories(muster_${name} INTERFACE $<INSTALL_INTERFACE:include>)
   # Known as headers so that the check of that name can compile each one alone.
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.h)
-  target_sources(muster_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src
-    FILES ${headers})
+  set(test_headers ${headers})
+  list(FILTER test_headers INCLUDE REGEX "_test_|/testing")
+  list(FILTER headers EXCLUDE REGEX "_test_|/testing")
+  target_sources(muster_${name} PUBLIC
+    FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers}
+    FILE_SET test_headers TYPE HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${test_headers})
   if(MUSTER_TESTS AND tests)
     muster_test(test_${name} SOURCES ${tests} DEPS ${name} LINK ${ARG_TEST_DEPS}
       LABELS unit ${ARG_LABELS})

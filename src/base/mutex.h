@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -35,6 +36,10 @@ class MUSTER_ANNOTATE(scoped_lockable) MutexLock {
 
   /// Releases the mutex while waiting; spurious wake-ups happen.
   void wait(std::condition_variable& ready) { ready.wait(lock_); }
+  /// As wait(), and not for longer than `limit`.
+  void wait_for(std::condition_variable& ready, std::chrono::nanoseconds limit) {
+    ready.wait_for(lock_, limit);
+  }
 
  private:
   std::unique_lock<std::mutex> lock_;

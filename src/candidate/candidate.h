@@ -59,6 +59,8 @@ class Candidate {
   /// Hands over, to `preferred` if it can, and stands aside for a while. Nothing when not leading.
   void step_down(std::optional<WorkerId> preferred);
   void set_eligible(bool eligible);
+  /// Who takes part, this node included, as a leader sees it in the store; sorted by bytes.
+  [[nodiscard]] const std::vector<WorkerId>& at_work() const { return roster_.live(); }
   /// The last look at the store succeeded. No look has, before the first one.
   [[nodiscard]] bool store_answers() const { return store_answers_; }
 

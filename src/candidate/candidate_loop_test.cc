@@ -34,6 +34,7 @@ struct Node {
       : store(loop, objects) {
     CandidateOptions options;
     options.node = WorkerId(id);
+    options.lease = 60s;
     EXPECT_TRUE(options.validate().ok());
     candidate = std::make_unique<Candidate>(
         "default", options, Candidate::Surroundings{loop, store, work, Random(seed), {}, {}});
@@ -61,9 +62,9 @@ class CandidateLoopTest : public ::testing::Test {
   [[nodiscard]] static bool leads(const Candidate& candidate) {
     return candidate.leads() && candidate.state() == CandidateState::kLeading;
   }
-  /// Waits for what the loop brings about; ten seconds are for a machine under load.
+  /// Waits for what the loop brings about; half a minute is for a machine under load.
   static bool eventually(const std::function<bool()>& condition) {
-    const MonoTime limit = boot_now() + 10s;
+    const MonoTime limit = boot_now() + 30s;
     while (!condition()) {
       if (boot_now() > limit) return false;
       std::this_thread::yield();
@@ -86,8 +87,8 @@ TEST_F(CandidateLoopTest, AGracefulHandOverIsPushedToTheSuccessor) {
   const MonoTime asked = boot_now();
   thread.loop().post([&] { candidate(first).stop([] {}); });
   ASSERT_TRUE(eventually([&] { return leads(candidate(1 - first)); }));
-  // The goal is 100 ms, a heartbeat 1200 ms; half a second is for a machine under load.
-  EXPECT_LT(boot_now() - asked, 500ms);
+  // The goal is 100 ms, a heartbeat 12 s; what is between is for a machine under load.
+  EXPECT_LT(boot_now() - asked, 4s);
   EXPECT_EQ(candidate(1 - first).epoch(), Epoch(2));
   EXPECT_FALSE(candidate(first).leads());
 }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "platform/process_table.h"
 #include "platform/system_clock.h"
 
 namespace muster {
@@ -42,7 +41,7 @@ GuardedCommand::~GuardedCommand() {
   kill();
   pollfd ended{guardian_->pidfd(), POLLIN, 0};
   const auto patience = static_cast<int>(to_ms(options_.kill_margin) + 1000);
-  if (::poll(&ended, 1, patience) != 1) guardian_->signal(SIGKILL);
+  if (::poll(&ended, 1, patience) != 1) give_up_on_guardian();
   (void)guardian_->wait();
   guardian_.reset();
   const MonoTime limit = loop_.now() + options_.kill_margin;
@@ -103,21 +102,23 @@ void GuardedCommand::terminate() {
 
 void GuardedCommand::kill() {
   order({.kind = guardian::Order::Kind::kKill});
-  // And directly, in case the guardian is frozen.
-  kill_group();
-  // Looking at every process takes its time, and that is the loop's: the guardian goes first, and
-  // has normally ended before we would begin.
-  hunt_timer_.arm(options_.kill_margin / 4, [this] { hunt_beside_guardian(); });
+  kill_beside_guardian();
 }
 
-void GuardedCommand::hunt_beside_guardian() {
+// In case the guardian is frozen, maybe since before it could tell what it has started. While it
+// is there, all that the command has started is below it, and found without reading environments.
+void GuardedCommand::kill_beside_guardian() {
   if (!guardian_ || status_) return;
-  (void)kill_leftovers();
-  hunt_timer_.arm(kHuntInterval * 5, [this] { hunt_beside_guardian(); });
+  kill_group();
+  table_.kill_descendants(guardian_->pid());
+  hunt_timer_.arm(kHuntInterval * 5, [this] { kill_beside_guardian(); });
 }
 
 void GuardedCommand::give_up_on_guardian() {
-  if (guardian_) guardian_->signal(SIGKILL);
+  if (!guardian_) return;
+  // What is below it now is not afterwards.
+  kill_beside_guardian();
+  guardian_->signal(SIGKILL);
 }
 
 void GuardedCommand::order(guardian::Order order) {
@@ -165,6 +166,7 @@ void GuardedCommand::take(const guardian::Report& report) {
 
 void GuardedCommand::on_guardian_ended() {
   read_reports();
+  hunt_timer_.cancel();
   loop_.unwatch_fd(guardian_->pidfd());
   if (socket_.valid()) loop_.unwatch_fd(socket_.get());
   socket_.reset();
@@ -192,13 +194,12 @@ void GuardedCommand::hunt() {
   callbacks_.unkillable(left);
 }
 
-/// Kills what bears the mark, but not the guardian. One of those; 0 when there was none.
+/// Kills what bears the mark. One of those; 0 when there was none.
 pid_t GuardedCommand::kill_leftovers() {
   pid_t any = 0;
-  ProcessTable table;
-  table.look();
-  for (const ProcessEntry& each : table.all()) {
-    if (each.ended() || each.pid == guardian_pid() || each.started < guardian_started_) continue;
+  table_.look();
+  for (const ProcessEntry& each : table_.all()) {
+    if (each.ended() || each.started < guardian_started_) continue;
     if (!started_with(each.pid, mark_)) continue;
     ::kill(each.pid, SIGKILL);
     any = each.pid;

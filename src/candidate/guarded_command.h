@@ -12,6 +12,7 @@
 #include "candidate/guardian.h"
 #include "platform/event_loop.h"
 #include "platform/process.h"
+#include "platform/process_table.h"
 
 namespace muster {
 
@@ -29,10 +30,11 @@ struct GuardianOptions {
 ///
 /// Guarantees: while this process or the guardian is scheduled, the command and everything it has
 /// started are killed before the deadline. gone() means that no process of it is left, daemons
-/// and double forks included. If the guardian itself dies, this object kills what it can find by
-/// process group and by environment and says lost(): a process that has left both cannot be
-/// excluded, so nobody may be told that the work has stopped (G2, G4). What it finds and cannot
-/// kill within the margin is told as unkillable, and hunted until it is gone.
+/// and double forks included. A guardian that is frozen is not needed for kill(): whatever is below
+/// it is killed from here. If it dies, this object kills what it can find by process group and by
+/// environment and says lost(): a process that has left both cannot be excluded, so nobody may be
+/// told that the work has stopped (G2, G4). What it finds and cannot kill within the margin is told
+/// as unkillable, and hunted until it is gone.
 ///
 /// Each start ends in exactly one of failed, gone, lost; the object may be destroyed inside of
 /// those. Destroying it earlier kills the command, and waits for that. Loop thread only, and that
@@ -71,8 +73,8 @@ class GuardedCommand {
   void take(const guardian::Report& report);
   void on_guardian_ended();
   void kill_group() const;
+  void kill_beside_guardian();
   void hunt();
-  void hunt_beside_guardian();
   [[nodiscard]] pid_t kill_leftovers();
 
   EventLoop& loop_;
@@ -84,6 +86,7 @@ class GuardedCommand {
   UniqueFd socket_;
   std::optional<Process> guardian_;
   std::uint64_t guardian_started_ = 0;  ///< Nothing that bears the mark is older.
+  ProcessTable table_;
   pid_t pid_ = 0;
   std::optional<ExitStatus> status_;
   std::optional<Error> error_;

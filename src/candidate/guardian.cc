@@ -140,14 +140,7 @@ class Guard {
     // One call that no fork within the group can outrun. The leader is not reaped yet, so the
     // number still names its group.
     if (!leader_reaped_) ::kill(-leader_, SIGKILL);
-    const pid_t session = ::getsid(0);
-    table_.look();
-    for (const ProcessEntry& each : table_.descendants(::getpid())) {
-      // A session that is not ours was made below us, and all of its groups were. Also of one that
-      // has ended: a chain of processes, each the parent of the next, is faster than this look.
-      if (each.session != session) ::kill(-each.group, SIGKILL);
-      if (!each.ended()) ::kill(each.pid, SIGKILL);
-    }
+    table_.kill_descendants(::getpid());
   }
 
   /// Reaps what was adopted; the leader is only noted, and keeps its number until the end.

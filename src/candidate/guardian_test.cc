@@ -29,7 +29,7 @@ struct GuardianTest : testing::ProcessScene {
     deadline = loop.now() + lease;
     const auto arguments = guardian::to_arguments({.epoch = epoch,
                                                    .deadline = deadline,
-                                                   .kill_margin = 1s,
+                                                   .kill_margin = 1500ms,
                                                    .warning = 50ms,
                                                    .grace = 50ms,
                                                    .parent = ::getpid(),
@@ -67,7 +67,7 @@ struct GuardianTest : testing::ProcessScene {
 
 // G1: a deadline is for one epoch; a later one of another term does not keep the command alive.
 TEST_F(GuardianTest, ADeadlineForAnotherEpochIsRefused) {
-  start(Epoch(7), 1500ms);
+  start(Epoch(7), 3s);
   for (const std::uint64_t other : {6u, 8u}) {
     order({.kind = Order::Kind::kDeadline,
            .epoch = other,
@@ -78,8 +78,8 @@ TEST_F(GuardianTest, ADeadlineForAnotherEpochIsRefused) {
 }
 
 TEST_F(GuardianTest, ADeadlineForItsOwnEpochIsKept) {
-  start(Epoch(7), 1500ms);
-  const MonoTime later = deadline + 1500ms;
+  start(Epoch(7), 3s);
+  const MonoTime later = deadline + 2s;
   order({.kind = Order::Kind::kDeadline,
          .epoch = 7,
          .deadline_ns = later.time_since_epoch().count()});

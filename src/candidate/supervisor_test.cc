@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <stdexcept>
 
@@ -29,7 +30,7 @@ struct SupervisorTest : testing::ProcessScene {
     options.node = "node-a";
     options.supervision.backoff_min = 5ms;
     options.supervision.stop_budget = 400ms;
-    options.supervision.kill_margin = 400ms;
+    options.supervision.kill_margin = 1s;
   }
   ~SupervisorTest() override {
     supervisor.reset();
@@ -45,15 +46,17 @@ struct SupervisorTest : testing::ProcessScene {
     ending.reset();
     end.reset();
     guard = std::make_shared<LeaseGuard>(loop, Epoch(++epoch), loop.now() + lease);
-    supervisor->start(guard, {.ready = [this] { ++ready; },
-                              .ending = [this](const TreeEnd& each) { ending = each; },
-                              .ended =
-                                  [this](const TreeEnd& each) {
-                                    EXPECT_FALSE(end) << "told twice";
-                                    end = each;
-                                    left_at_end = living().size();
-                                  },
-                              .unkillable = [](const std::string&) {}});
+    supervisor->start(
+        guard, {.ready = [this] { ++ready; },
+                .child_started = [this](const std::string& name, pid_t pid) { pids[name] = pid; },
+                .ending = [this](const TreeEnd& each) { ending = each; },
+                .ended =
+                    [this](const TreeEnd& each) {
+                      EXPECT_FALSE(end) << "told twice";
+                      end = each;
+                      left_at_end = living().size();
+                    },
+                .unkillable = [](const std::string&) {}});
   }
   bool is_ready() {
     return until([this] { return ready > 0; });
@@ -81,6 +84,7 @@ struct SupervisorTest : testing::ProcessScene {
   std::uint64_t epoch = 40;
   const std::string file = folder + "muster-supervisor-" + word_;
   int ready = 0;
+  std::map<std::string, pid_t> pids;
   std::optional<TreeEnd> ending;
   std::optional<TreeEnd> end;
   std::size_t left_at_end = 0;
@@ -153,11 +157,17 @@ TEST_F(SupervisorTest, ATemporaryCommandThatEndsEndsTheTreeWithItsStatus) {
 
 TEST_F(SupervisorTest, AFailureIsNotHiddenBehindALaterSuccess) {
   constexpr ChildRules kOnce{.restart = RestartPolicy::kTemporary};
+  // Once its guardian is gone from the process table, the end of the one before has been heard of.
+  const auto after = [this](const std::string& before, const std::string& name) {
+    return "echo $PPID > " + file + name + "; while [ ! -s " + file + before +
+           " ] || kill -0 $(cat " + file + before + ") 2> /dev/null; do sleep 0.01; done; ";
+  };
   start({{"good", shell("exit 0"), kOnce},
-         {"bad", shell("exit 3"), kOnce},
-         {"worse", shell("sleep 0.1; exit 4"), kOnce},
-         {"last", shell("sleep 0.2"), kOnce}});
+         {"bad", shell("echo $PPID > " + file + "bad; exit 3"), kOnce},
+         {"worse", shell(after("bad", "worse") + "exit 4"), kOnce},
+         {"last", shell(after("worse", "last")), kOnce}});
   ASSERT_TRUE(ended());
+  for (const char* each : {"bad", "worse", "last"}) std::filesystem::remove(file + each);
   EXPECT_EQ(end->cause, EndCause::kFinished);
   EXPECT_EQ(end->child, "bad");
   EXPECT_EQ(end->status, (ExitStatus{3, 0}));
@@ -185,11 +195,11 @@ TEST_F(SupervisorTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
 
 // P05: nobody renews, so nothing runs when the lease ends, whatever grace was promised.
 TEST_F(SupervisorTest, WithoutARenewalTheTreeIsGoneBeforeTheDeadline) {
-  options.supervision.kill_margin = 1s;
+  options.supervision.kill_margin = 2s;
   start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 1h}},
          {"heir", shell("(setsid $ENDLESS &) ; $ENDLESS; :"), {.shutdown = 1h}},
          {"task", until_stopped}},
-        3s);
+        5s);
   ASSERT_TRUE(is_ready());
   ASSERT_TRUE(ended());
   EXPECT_TRUE(guard->valid());
@@ -199,10 +209,10 @@ TEST_F(SupervisorTest, WithoutARenewalTheTreeIsGoneBeforeTheDeadline) {
 }
 
 TEST_F(SupervisorTest, RenewalsReachTheGuardians) {
-  start({{"a", shell("$ENDLESS; :")}, {"task", until_stopped}}, 1500ms);
-  const MonoTime until_then = loop.now() + 2500ms;
+  start({{"a", shell("$ENDLESS; :")}, {"task", until_stopped}}, 3500ms);
+  const MonoTime until_then = loop.now() + 3700ms;
   while (loop.now() < until_then) {
-    guard->extend(loop.now() + 1500ms);
+    guard->extend(loop.now() + 3500ms);
     supervisor->deadline_moved();
     loop.run_until(loop.now() + 100ms);
   }
@@ -227,14 +237,9 @@ TEST_F(SupervisorTest, AKilledGuardianFailsTheTreeWithoutAReceipt) {
   start({{"other", shell("$ENDLESS; :")}, {"victim", shell("(setsid $ENDLESS &) ; $ENDLESS; :")}});
   ASSERT_TRUE(is_ready());
   ASSERT_TRUE(until([this] { return living().size() == 7; }));
-  // The last guardian is the one that was started last.
-  pid_t guardian = 0;
-  ProcessTable table;
-  table.look();
-  for (const ProcessEntry& each : table.descendants(::getpid())) {
-    if (each.parent == ::getpid()) guardian = std::max(guardian, each.pid);
-  }
-  ASSERT_EQ(::kill(guardian, SIGKILL), 0);
+  const auto victim = look_at(pids["victim"]);
+  ASSERT_TRUE(victim);
+  ASSERT_EQ(::kill(victim->parent, SIGKILL), 0);
   ASSERT_TRUE(ended());
   EXPECT_EQ(end->cause, EndCause::kLost);
   EXPECT_EQ(end->child, "victim");
@@ -362,14 +367,14 @@ TEST_F(SupervisorTest, ATaskThatIgnoresItsStopEndsTheProcessBeforeTheDeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        options.supervision.kill_margin = 1s;
+        options.supervision.kill_margin = 4s;
         start({{"deaf",
                 [](const TaskContext&) -> Status {
                   std::atomic<bool> never{false};
                   never.wait(false);
                   return Done{};
                 }}},
-              2500ms);
+              5s);
         const MonoTime deadline = guard->deadline();
         loop.at(deadline, [] { ::_exit(1); });
         loop.run();

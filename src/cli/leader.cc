@@ -3,28 +3,31 @@
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/follow.h"
 #include "cli/leader_answer.h"
 #include "cli/options.h"
 #include "platform/event_loop.h"
+#include "platform/signals.h"
+#include "platform/system_clock.h"
 
 namespace muster::cli {
 namespace {
 
 /// One look at the state.
-struct Look {
+struct StateLook {
   LeaderAnswer answer;
   std::optional<Revision> revision;  ///< Empty when there is no state yet.
   Duration lease{0};
 };
 
-Result<Look> decode(const Object& object) {
+Result<StateLook> decode(const Object& object) {
   const auto state = decode_leader_state(object.body);
   if (!state) {
     return {state.error().code, state.error().message +
                                     "; a running worker recovers from this by itself, see its "
                                     "events for trouble"};
   }
-  return Look{judge(*state, object.age), object.revision, state->lease};
+  return StateLook{judge(*state, object.age), object.revision, state->lease};
 }
 
 class LeaderCommand final : public Command {
@@ -42,7 +45,11 @@ class LeaderCommand final : public Command {
            "\n"
            "Exits with 1 when nobody leads. Lease and age are by the store's clock, for people; on "
            "a\n"
-           "store without one, `confirmed` is false until --confirm has seen a renewal.\n";
+           "store without one, `confirmed` is false until --confirm has seen a renewal. With "
+           "--watch it\n"
+           "goes on until SIGTERM or SIGINT and judges by renewals, as a follower does: drawn over "
+           "on a\n"
+           "terminal, elsewhere a line for each change.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -51,38 +58,80 @@ class LeaderCommand final : public Command {
     arbiter_.declare_timeout(app);
     add_flag(app, "--confirm", confirm_,
              "Watch until the leader renews, or until its lease has passed");
-    add_flag(app, "--json", json_, "Print one JSON object");
+    add_flag(app, "--watch", watch_, "Go on until told to stop");
+    add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 
+  [[nodiscard]] bool lasting() const override { return watch_; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (watch_ && confirm_) {
+      return {Errc::kInvalid, "--watch confirms what it shows: leave --confirm out"};
+    }
+    if (watch_) return show(terminal);
     const auto hub = arbiter_.open();
     if (!hub) return hub.error();
     const NamespaceKeys keys(arbiter_.name_space);
-    Result<Look> look = this->look((*hub)->store(), keys, {});
+    Result<StateLook> look = this->look((*hub)->store(), keys, {});
     if (!look) return look.error();
     if (confirm_ && look->answer.leader) {
       look = confirm((*hub)->store(), keys, *look);
       if (!look) return look.error();
     }
     const LeaderAnswer& answer = look->answer;
-    const std::string text = answer.to_text();
-    terminal.line(json_           ? answer.to_json()
-                  : answer.leader ? terminal.green(text)
-                                  : terminal.red(text));
+    terminal.line(to_line(terminal, answer));
     return answer.leader ? kDone : kNo;
   }
 
  private:
-  static Result<Look> look(SyncStore& store, const NamespaceKeys& keys,
-                           const std::optional<Revision>& unless) {
+  [[nodiscard]] std::string to_line(const Terminal& terminal, const LeaderAnswer& answer) const {
+    if (json_) return answer.to_json();
+    return answer.leader ? terminal.green(answer.to_text()) : terminal.red(answer.to_text());
+  }
+
+  Result<int> show(Terminal& terminal) {
+    StopSignals signals;  // Before the store's thread.
+    const auto hub = arbiter_.open();
+    if (!hub) return hub.error();
+    const NamespaceKeys keys(arbiter_.name_space);
+    std::optional<Revision> seen;
+    MonoTime since{};
+    bool looked = false;
+    bool renewed = false;
+    return follow(terminal, signals, json_, [&]() -> Result<Look> {
+      auto state = look((*hub)->store(), keys, {});
+      if (!state) return state.error();
+      LeaderAnswer& answer = state->answer;
+      if (state->revision != seen) {
+        renewed = looked;
+        seen = state->revision;
+        since = boot_now();
+      }
+      looked = true;
+      if (renewed) answer.confirmed = true;
+      if (answer.leader && state->lease > Duration(0) && boot_now() - since >= state->lease) {
+        answer.leader.reset();
+        answer.lease_left.reset();
+        answer.confirmed = true;
+      }
+      const std::string key = (answer.leader ? answer.leader->value() : "") + " " +
+                              std::to_string(answer.epoch.value()) +
+                              (answer.confirmed ? " confirmed" : "");
+      const std::string line = to_line(terminal, answer);
+      return Look{arbiter_.name_space + ": " + line + "\n", line, key};
+    });
+  }
+
+  static Result<StateLook> look(SyncStore& store, const NamespaceKeys& keys,
+                                const std::optional<Revision>& unless) {
     const auto object = store.get(keys.state, unless);
-    if (object.is(Errc::kNotFound)) return Look{nobody_yet(), {}, {}};
+    if (object.is(Errc::kNotFound)) return StateLook{nobody_yet(), {}, {}};
     if (!object) return object.error();
     return decode(*object);
   }
 
   // By this machine's clock and the revisions alone, as a follower judges.
-  static Result<Look> confirm(SyncStore& store, const NamespaceKeys& keys, Look seen) {
+  static Result<StateLook> confirm(SyncStore& store, const NamespaceKeys& keys, StateLook seen) {
     EventLoop pause;
     const Duration lease =
         seen.lease > Duration(0) ? seen.lease : CoordinatorOptions{}.lease_timeout;
@@ -90,7 +139,7 @@ class LeaderCommand final : public Command {
     const Duration step = std::clamp<Duration>(lease / 20, 20ms, 1s);
     while (pause.now() < first_seen + lease) {
       pause.run_until(std::min(pause.now() + step, first_seen + lease));
-      Result<Look> next = look(store, keys, seen.revision);
+      Result<StateLook> next = look(store, keys, seen.revision);
       if (next.is(Errc::kUnchanged)) continue;
       if (!next) return next;
       next->answer.confirmed = true;
@@ -104,6 +153,7 @@ class LeaderCommand final : public Command {
 
   ArbiterOptions arbiter_;
   bool confirm_ = false;
+  bool watch_ = false;
   bool json_ = false;
 };
 

@@ -61,6 +61,8 @@ class NodeCommand final : public Command {
     add_flag(app, "--json", json_, "Print JSON");
   }
 
+  [[nodiscard]] bool lasting() const override { return keep_alive_; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (action_ != "register" && action_ != "drain" && action_ != "remove") {
       return {Errc::kInvalid, action_.empty()

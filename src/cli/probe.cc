@@ -45,7 +45,7 @@ class ProbeCommand final : public Command {
     thread.run([&] { store = open_store(arbiter_.url, thread.loop(), options); });
     if (!store) return store.error();
     const std::string address = (*store)->describe();
-    const Status verdict = probe(terminal, thread, **store);
+    const Status verdict = probe(thread, **store);
     thread.run([&] { store->reset(); });
     if (!verdict && !verdict.is(Errc::kUnsupported)) return verdict.error();
     print(terminal, address, verdict);
@@ -53,18 +53,14 @@ class ProbeCommand final : public Command {
   }
 
  private:
-  Status probe(Terminal& terminal, LoopThread& thread, ObjectStore& store) {
+  Status probe(LoopThread& thread, ObjectStore& store) {
     Random random = system_random();
     std::promise<Status> answered;
     thread.loop().post([&] {
       probe_store(store, thread.loop(), random, arbiter_.hub.store_timeout,
                   [&](Status status) { answered.set_value(std::move(status)); });
     });
-    std::future<Status> answer = answered.get_future();
-    if (terminal.progress && answer.wait_for(1s) != std::future_status::ready) {
-      terminal.err << "muster probe: waiting for the store…\n" << std::flush;
-    }
-    return answer.get();
+    return answered.get_future().get();
   }
 
   void print(Terminal& terminal, const std::string& address, const Status& verdict) const {

@@ -12,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/fill.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 
 namespace muster::cli {
 namespace {
@@ -119,7 +120,10 @@ class Program {
       if (parser.get_name() != command->name()) continue;
       if (tail_ && !command->command_line()) return usage("it takes no command after --");
       if (tail_) *command->command_line() = *tail_;
+      std::optional<Progress> progress;
+      if (terminal_.progress && !command->lasting()) progress.emplace(terminal_, full_name(leaf));
       const Result<int> result = command->run(terminal_);
+      progress.reset();
       if (result) return *result;
       return fail(result.error().message, exit_code(result.error()));
     }
@@ -184,8 +188,9 @@ class Program {
 
   int fail(const std::string& sentence, int code) {
     const auto chosen = app_.get_subcommands();
-    terminal_.err << (chosen.empty() ? "muster" : full_name(*deepest(chosen[0]))) << ": "
-                  << sentence << '\n';
+    // After whatever was logged before.
+    terminal_.note((chosen.empty() ? "muster" : full_name(*deepest(chosen[0]))) + ": " + sentence +
+                   "\n");
     return code;
   }
 

@@ -16,15 +16,14 @@ class RunCommand final : public Command {
     return "Example:\n"
            "  muster run --arbiter etcd://h1:2379,h2:2379,h3:2379/app --name cron -- cron -f\n"
            "\n"
-           "The same line on every machine. The command is started when this one leads, ended "
-           "before its lease does, and "
-           "everything "
-           "it\n"
-           "has started with it, whatever happens to muster. It sees MUSTER_EPOCH, MUSTER_NAME,\n"
-           "MUSTER_NODE and MUSTER_LEASE_DEADLINE. Signals are passed on to it; TERM, INT and QUIT "
-           "also\n"
-           "end muster, and a second one kills the command. COORDINATOR_ELIGIBLE, _NODE_TYPE,\n"
-           "_ELECTION_INTERVAL and _TAKEOVER_DELAY are read where the options are not given.\n"
+           "The same line on every machine. The command is started when this one leads, and ended\n"
+           "before its lease does, with everything it has started, whatever happens to muster. It\n"
+           "sees MUSTER_EPOCH, MUSTER_NAME, MUSTER_NODE and MUSTER_LEASE_DEADLINE. Signals are "
+           "passed\n"
+           "on to it; TERM, INT and QUIT also end muster, and a second one kills the command.\n"
+           "COORDINATOR_ELIGIBLE, _NODE_TYPE, _ELECTION_INTERVAL and _TAKEOVER_DELAY are read "
+           "where\n"
+           "the options are not given.\n"
            "Exits with the command's code, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
            "store\n"
            "unreachable, 73 supervision failed, 3 unsafe store, 64 usage; standard error says "
@@ -36,12 +35,14 @@ class RunCommand final : public Command {
     return &options_.command_line();
   }
 
+  [[nodiscard]] bool lasting() const override { return true; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     auto plan = options_.plan();
     if (!plan) return plan.error();
     const Result<int> code = RunSession(std::move(*plan), terminal).run();
     if (code || code.is(Errc::kInvalid)) return code;
-    terminal.err << "muster run: " << code.error().message << '\n';
+    terminal.note("muster run: " + code.error().message + "\n");
     return kArbiterUnreachable;
   }
 

@@ -53,6 +53,9 @@ std::optional<std::string> variable(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// No store answers, and no command ends, in a fraction of less.
+constexpr Duration kLeaseMin = 100ms;
+
 // A hook is short; what may take long is a setup in a file of commands.
 constexpr Duration kGainTimeout = 10s;
 
@@ -151,6 +154,11 @@ Result<CandidateOptions> RunOptions::candidate() const {
   options.takeover_delay = takeover_delay_.value_or(environment->takeover_delay);
   if (options.node.value().empty()) options.node = WorkerId(default_worker_id());
   if (options.pod.empty()) options.pod = host_name();
+  if (options.lease > Duration(0) && options.lease < kLeaseMin) {
+    return {Errc::kInvalid, "a lease of " + format_duration(options.lease) +
+                                " is too short to be renewed; give --lease-timeout " +
+                                format_duration(kLeaseMin) + " or more"};
+  }
   if (Status status = options.validate(); !status) return status.error();
   return options.filled();
 }
@@ -161,6 +169,9 @@ Status RunOptions::add_children(RunPlan& plan) const {
     return {Errc::kInvalid, command_line_.empty()
                                 ? "say what to run: a command after --, or --commands FILE"
                                 : "there is a command after -- and --commands, too; keep one"};
+  }
+  if (!command_line_.empty() && command_line_.front().empty()) {
+    return {Errc::kInvalid, "the command after -- has an empty name"};
   }
   if (!on_gain_.empty()) plan.children.push_back(gain_hook(on_gain_, grace));
   if (!commands_file_.empty()) {

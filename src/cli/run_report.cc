@@ -57,13 +57,13 @@ RunReport::RunReport(Terminal& terminal, std::string name, bool json)
     : terminal_(terminal), name_(std::move(name)), json_(json) {
   if (!json_) return;
   set_log_sink(
-      [&err = terminal_.err](const LogLine& line) {
+      [&terminal = terminal_](const LogLine& line) {
         Json each = {{"event", "log"},
                      {"time", to_ms(system_wall_now())},
                      {"level", to_string(line.level)},
                      {"message", line.message}};
         for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
-        err << dump(each) << std::flush;
+        terminal.note(dump(each));
       },
       LogLevel::kWarn);
 }
@@ -74,7 +74,7 @@ RunReport::~RunReport() {
 
 void RunReport::event(const telemetry::Event& event) {
   if (!json_) return say(std::visit(Sentence{name_, event.node}, event.what));
-  terminal_.err << telemetry::to_json(event) + "\n" << std::flush;
+  terminal_.note(telemetry::to_json(event) + "\n");
 }
 
 void RunReport::child_started(const std::string& child, pid_t pid) {
@@ -96,12 +96,12 @@ void RunReport::exit(int code, const std::string& why) {
 }
 
 void RunReport::say(const std::string& sentence) {
-  if (!sentence.empty()) terminal_.err << "muster run: " + sentence + "\n" << std::flush;
+  if (!sentence.empty()) terminal_.note("muster run: " + sentence + "\n");
 }
 
 void RunReport::print(Json json) {
   json["time"] = to_ms(system_wall_now());
-  terminal_.err << dump(json) << std::flush;
+  terminal_.note(dump(json));
 }
 
 }  // namespace muster::cli

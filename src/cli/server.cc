@@ -17,45 +17,78 @@ class ServerCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "server"; }
   [[nodiscard]] const char* summary() const override {
-    return "The servers: list them, hand the lead over, remove one";
+    return "The servers: list them, add or remove one, hand the lead over";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster server list\n"
+           "  muster server add s4 --peer 10.0.0.4:9001\n"
            "  muster server transfer --to s2\n"
            "  muster server remove s3\n"
            "\n"
+           "add prints the command that starts the server, which asks to be admitted by itself:\n"
+           "with --peer, where its member of a managed engine will be reached; without, for an\n"
+           "engine that the servers share. Exits with 1 when the id is in use.\n"
            "transfer asks the leader to hand over, to the server named or to any; it answers when\n"
            "the leader has taken the request on, a moment before the other one leads. remove\n"
            "is for a server that is gone for good; a managed engine loses its member, too.\n";
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "list, transfer or remove");
-    add_argument(app, "ID", id_, "With remove: which server");
+    add_argument(app, "ACTION", action_, "list, add, transfer or remove");
+    add_argument(app, "ID", id_, "With add and remove: which server");
     server_.declare(app);
     add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
+    add_text(app, "--peer", "HOST:PORT", peer_, "With add: where its engine will be reached");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "list" && action_ != "transfer" && action_ != "remove") {
-      return {Errc::kInvalid, action_.empty()
-                                  ? "say what to do: list, transfer or remove"
-                                  : "\"" + action_ + "\" is none of list, transfer and remove"};
-    }
-    if (action_ != "transfer" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
-    if ((action_ == "remove") == id_.empty()) {
-      return {Errc::kInvalid, id_.empty() ? "say which server: muster server remove ID"
-                                          : "an ID belongs to remove"};
-    }
+    if (Status status = check(); !status) return status.error();
     const auto client = server_.open();
     if (!client) return client.error();
+    if (action_ == "add") return add(terminal, **client);
     if (action_ == "remove") return remove(terminal, **client);
     return action_ == "list" ? list(terminal, **client) : transfer(terminal, **client);
   }
 
  private:
+  [[nodiscard]] Status check() const {
+    if (action_ != "list" && action_ != "add" && action_ != "transfer" && action_ != "remove") {
+      return {Errc::kInvalid,
+              action_.empty() ? "say what to do: list, add, transfer or remove"
+                              : "\"" + action_ + "\" is none of list, add, transfer and remove"};
+    }
+    if (action_ != "transfer" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
+    if (action_ != "add" && !peer_.empty()) return {Errc::kInvalid, "--peer belongs to add"};
+    const bool about_one = action_ == "add" || action_ == "remove";
+    if (about_one == id_.empty()) {
+      return {Errc::kInvalid, about_one ? "say which server: muster server " + action_ + " ID"
+                                        : "an ID belongs to add and remove"};
+    }
+    return Done{};
+  }
+
+  Result<int> add(Terminal& terminal, client::Client& client) const {
+    const auto servers = client.call(client::ListServers{}, server_.call());
+    if (!servers) return refused(terminal, name(), servers.error());
+    std::string join;
+    for (const client::ServerInfo& server : *servers) {
+      if (server.id == id_) {
+        return refused(terminal, name(),
+                       {Errc::kConflict, id_ + " is a server already, at " + server.address});
+      }
+      join += (join.empty() ? "" : ",") + server.address;
+    }
+    const std::string start =
+        "musterd --id " + id_ +
+        (peer_.empty() ? " --engine URL"
+                       : " --engine managed --peers " + id_ + "=" + peer_ + " --join " + join) +
+        " --data-dir DIR --listen HOST:PORT --cert FILE --key FILE --cacert FILE";
+    terminal.line(json_ ? dump({{"id", id_}, {"start", start}}) : start);
+    return kDone;
+  }
+
   Result<int> list(Terminal& terminal, client::Client& client) const {
     const auto servers = client.call(client::ListServers{}, server_.call());
     if (!servers) return refused(terminal, name(), servers.error());
@@ -67,7 +100,8 @@ class ServerCommand final : public Command {
                      {"leader", server.leader},
                      {"version", server.version},
                      {"announced_at", to_ms(server.announced_at)},
-                     {"silent_ms", to_ms(server.silent)}});
+                     {"silent_ms", to_ms(server.silent)},
+                     {"command_level", server.command_level}});
       table.push_back({server.id, server.address, server.leader ? "leader" : "follower",
                        format_duration(server.silent), server.version});
     }
@@ -98,6 +132,7 @@ class ServerCommand final : public Command {
   std::string action_;
   std::string id_;
   std::string to_;
+  std::string peer_;
   bool json_ = false;
 };
 

@@ -15,11 +15,18 @@ std::string painted(bool colour, const char* code, const std::string& text) {
 void Terminal::line(const std::string& text) {
   out << text << '\n' << std::flush;
 }
+void Terminal::note(const std::string& lines) {
+  if (told) return told(lines);
+  err << lines << std::flush;
+}
 std::string Terminal::green(const std::string& text) const {
   return painted(colour, "32", text);
 }
 std::string Terminal::red(const std::string& text) const {
   return painted(colour, "31", text);
+}
+std::string Terminal::yellow(const std::string& text) const {
+  return painted(colour, "33", text);
 }
 std::string Terminal::dim(const std::string& text) const {
   return painted(colour, "2", text);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -8,18 +9,33 @@
 
 namespace muster::cli {
 
-/// Where a command prints. Answers go to `out`, everything else to `err`.
+struct WindowSize {
+  std::size_t rows = 24;
+};
+
+/// Where a command prints. Answers go to `out`, everything else to `err`. One thread, but for
+/// note().
 struct Terminal {
   std::ostream& out;
   std::ostream& err;
   bool colour = false;    ///< `out` is a terminal and NO_COLOR is not set.
   bool progress = false;  ///< `err` is a terminal: somebody may be waiting.
+  /// Writes lines to `err` without waiting for its reader, for any thread. Unset: they go there
+  /// directly.
+  std::function<void(const std::string&)> told{};
+  /// How large the window is at this moment; set when `out` is a terminal, so that a view may be
+  /// drawn over the one before.
+  std::function<WindowSize()> window{};
 
   /// One line, at once: whoever reads a pipe sees it when it happens.
   void line(const std::string& text);
+  /// One line or more, each with its newline, about what has happened: to `err`, and a loop that
+  /// has other things to do is not held up.
+  void note(const std::string& lines);
   /// `text` in the given colour where colours are welcome.
   [[nodiscard]] std::string green(const std::string& text) const;
   [[nodiscard]] std::string red(const std::string& text) const;
+  [[nodiscard]] std::string yellow(const std::string& text) const;
   [[nodiscard]] std::string dim(const std::string& text) const;
 };
 

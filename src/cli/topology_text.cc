@@ -15,30 +15,12 @@ using client::Node;
 using client::NodeState;
 using client::NodeType;
 
-std::vector<Node> sorted(std::vector<Node> nodes) {
-  std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
-  return nodes;
-}
-
 Json nodes_json(const std::vector<Node>& nodes, NodeType type) {
   Json json = Json::array();
   for (const Node& node : nodes) {
     if (node.type == type) json.push_back(node_json(node));
   }
   return json;
-}
-
-std::string ago(WallTime then, WallTime now) {
-  if (then == WallTime{}) return "-";
-  const auto age = std::max<Duration>(now - then, Duration(0));
-  return format_duration(std::chrono::floor<std::chrono::seconds>(age)) + " ago";
-}
-
-std::string place(const Node& node) {
-  membership::NodeSpec spec;
-  spec.address = node.address;
-  spec.port = node.port;
-  return membership::endpoint(spec);
 }
 
 template <typename Enum, std::size_t N>
@@ -53,6 +35,33 @@ Result<Enum> parse_enum(const std::string& text, const char* what, const Enum (&
 }
 
 }  // namespace
+
+std::vector<Node> by_id(std::vector<Node> nodes) {
+  std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
+  return nodes;
+}
+
+std::string state_text(const Node& node) {
+  return std::string(membership::to_string(node.state)) +
+         (node.drain_requested ? " (by an operator)" : "");
+}
+
+std::string age_text(WallTime since, WallTime now) {
+  if (since == WallTime{}) return "-";
+  const auto age = std::max<Duration>(now - since, Duration(0));
+  return format_duration(std::chrono::floor<std::chrono::seconds>(age));
+}
+
+std::string ago(WallTime then, WallTime now) {
+  return then == WallTime{} ? "-" : age_text(then, now) + " ago";
+}
+
+std::string place(const Node& node) {
+  membership::NodeSpec spec;
+  spec.address = node.address;
+  spec.port = node.port;
+  return membership::endpoint(spec);
+}
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -74,7 +83,7 @@ Json node_json(const Node& node) {
 }
 
 Json topology_json(const client::TopologyImage& topology) {
-  const std::vector<Node> nodes = sorted(topology.nodes);
+  const std::vector<Node> nodes = by_id(topology.nodes);
   return {{"version", topology.version.value()},
           {"frontend_nodes", nodes_json(nodes, NodeType::kFrontend)},
           {"metadata_nodes", nodes_json(nodes, NodeType::kMetadata)},
@@ -90,9 +99,7 @@ std::string node_table(const std::vector<Node>& nodes, WallTime now) {
   std::vector<std::vector<std::string>> table{
       {"ID", "TYPE", "STATE", "ADDRESS", "HEARTBEAT", "GENERATION"}};
   for (const Node& node : nodes) {
-    std::string state = membership::to_string(node.state);
-    if (node.drain_requested) state += " (by an operator)";
-    table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state,
+    table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state_text(node),
                      place(node), ago(node.last_heartbeat_at, now), node.generation.value()});
   }
   return format_table(table);

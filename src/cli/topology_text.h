@@ -11,6 +11,7 @@
 /// Nodes and topologies as `muster` prints them. JSON has the names of proto/muster/v1.
 namespace muster::cli {
 
+[[nodiscard]] std::vector<client::Node> by_id(std::vector<client::Node> nodes);
 [[nodiscard]] nlohmann::ordered_json node_json(const client::Node& node);
 /// Sorted by id.
 [[nodiscard]] nlohmann::ordered_json topology_json(const client::TopologyImage& topology);
@@ -18,6 +19,13 @@ namespace muster::cli {
 
 /// A heading and a row for each node, in the order given. `now` is this machine's wall clock.
 [[nodiscard]] std::string node_table(const std::vector<client::Node>& nodes, WallTime now);
+
+/// Parts of such a row: its state, with who asked for it; how long since, and how long ago ("-" for
+/// never); where it is reached.
+[[nodiscard]] std::string state_text(const client::Node& node);
+[[nodiscard]] std::string age_text(WallTime since, WallTime now);
+[[nodiscard]] std::string ago(WallTime then, WallTime now);
+[[nodiscard]] std::string place(const client::Node& node);
 
 [[nodiscard]] nlohmann::ordered_json event_json(const client::WatchEvent& event, WallTime now);
 [[nodiscard]] std::string event_text(const client::WatchEvent& event, WallTime now);

@@ -46,6 +46,8 @@ class WorkerCommand final : public Command {
     add_flag(app, "--json", json_, "Print events as JSON lines");
   }
 
+  [[nodiscard]] bool lasting() const override { return true; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (Status status = options_.validate(); !status) return status.error();
     StopSignals signals;  // Before the hub's threads.

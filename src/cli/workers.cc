@@ -7,9 +7,11 @@
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/follow.h"
 #include "cli/leader_answer.h"
 #include "cli/options.h"
 #include "cli/worker_table.h"
+#include "platform/signals.h"
 
 namespace muster::cli {
 namespace {
@@ -61,7 +63,7 @@ void read_records(SyncStore& store, const NamespaceKeys& keys, std::vector<Worke
   for (std::thread& reader : readers) reader.join();
 }
 
-Result<Fleet> look(SyncStore& store, const NamespaceKeys& keys) {
+Result<Fleet> read_fleet(SyncStore& store, const NamespaceKeys& keys) {
   Fleet fleet;
   if (Status status = read_state(store, keys, fleet); !status) return status.error();
   const auto listed = store.list_all(keys.workers);
@@ -90,32 +92,58 @@ class WorkersCommand final : public Command {
            "  w1  leads  3207ms   0e0ff6a4-5b1c-4b1e-a8bb-9ad5f3b4c1d2  host-7\n"
            "\n"
            "States: leads, live, joining (the leader has not listed it yet), silent, stopped, and\n"
-           "unknown where the store has no clock. A list is a few seconds old by nature.\n";
+           "unknown where the store has no clock. A list is a few seconds old by nature. With\n"
+           "--watch it goes on until SIGTERM or SIGINT: a screen once a second on a terminal,\n"
+           "elsewhere a line when something has changed.\n";
   }
 
   void declare(CLI::App& app) override {
     arbiter_.declare(app);
     arbiter_.declare_namespace(app);
     arbiter_.declare_timeout(app);
-    add_flag(app, "--json", json_, "Print one JSON object");
+    add_flag(app, "--watch", watch_, "Go on until told to stop");
+    add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 
+  [[nodiscard]] bool lasting() const override { return watch_; }
+
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (watch_) return show(terminal);
     const auto hub = arbiter_.open();
     if (!hub) return hub.error();
-    const auto fleet = look((*hub)->store(), NamespaceKeys(arbiter_.name_space));
+    const auto fleet = read_fleet((*hub)->store(), NamespaceKeys(arbiter_.name_space));
     if (!fleet) return fleet.error();
-    const auto rows =
-        judge_workers(fleet->files, fleet->leader.leader, fleet->published, fleet->worker_timeout);
+    const auto rows = judged(*fleet);
     if (json_) {
       terminal.line(to_json(*fleet, rows));
     } else {
-      print(terminal, rows);
+      terminal.out << to_table(rows);
     }
     return kDone;
   }
 
  private:
+  static std::vector<WorkerRow> judged(const Fleet& fleet) {
+    return judge_workers(fleet.files, fleet.leader.leader, fleet.published, fleet.worker_timeout);
+  }
+
+  Result<int> show(Terminal& terminal) {
+    StopSignals signals;  // Before the store's thread.
+    const auto hub = arbiter_.open();
+    if (!hub) return hub.error();
+    return follow(terminal, signals, json_, [&]() -> Result<Look> {
+      const auto fleet = read_fleet((*hub)->store(), NamespaceKeys(arbiter_.name_space));
+      if (!fleet) return fleet.error();
+      const auto rows = judged(*fleet);
+      Look look{
+          arbiter_.name_space + ": " + fleet->leader.to_text() + "\n\n" + to_table(rows), {}, {}};
+      look.key = std::to_string(fleet->leader.epoch.value());
+      for (const WorkerRow& row : rows) look.key += ", " + row.id.value() + " " + row.state;
+      look.line = json_ ? to_json(*fleet, rows) : "epoch " + look.key;
+      return look;
+    });
+  }
+
   [[nodiscard]] std::string to_json(const Fleet& fleet, const std::vector<WorkerRow>& rows) const {
     const auto& leader = fleet.leader.leader;
     Json workers = Json::array();
@@ -135,18 +163,19 @@ class WorkersCommand final : public Command {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
-  void print(Terminal& terminal, const std::vector<WorkerRow>& rows) const {
-    if (rows.empty()) return terminal.line("no workers in namespace " + arbiter_.name_space);
+  [[nodiscard]] std::string to_table(const std::vector<WorkerRow>& rows) const {
+    if (rows.empty()) return "no workers in namespace " + arbiter_.name_space + "\n";
     std::vector<std::vector<std::string>> table{{"ID", "STATE", "CHANGED", "INCARNATION", "POD"}};
     for (const WorkerRow& row : rows) {
       const std::string incarnation = row.incarnation.value();
       table.push_back({row.id.value(), row.state, age_text(row.age),
                        incarnation.empty() ? "-" : incarnation, row.pod});
     }
-    terminal.out << format_table(table);
+    return format_table(table);
   }
 
   ArbiterOptions arbiter_;
+  bool watch_ = false;
   bool json_ = false;
 };
 

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -52,16 +50,25 @@ grpc::ByteBuffer to_buffer(const std::string& text) {
   return {&slice, 1};
 }
 
+/// gRPC waits for its deadlines by the wall clock, so that one that is set back makes them late; it
+/// is given this much time to keep one itself.
+constexpr Duration kDeadlineGrace = 50ms;
+
 /// One call. gRPC works on it from the loop's queue until its tags are done, so each holds it.
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  Exchange(CompletionLoop& loop, StreamEvents events) : loop_(loop), events_(std::move(events)) {}
+  Exchange(CompletionLoop& loop, StreamEvents events)
+      : loop_(loop), events_(std::move(events)), deadline_(loop) {}
 
   void start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
              std::optional<MonoTime> by) {
     if (by) {
       const Duration left = std::max<Duration>(*by - loop_.now(), Duration(0));
       context_.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
+      deadline_.arm(left + kDeadlineGrace, [this] {
+        expired_ = true;
+        context_.TryCancel();
+      });
     }
     call_ = grpc::GenericStub(channel).PrepareCall(&context_, method, loop_.queue());
     call_->StartCall(tag(&Exchange::on_start));
@@ -125,6 +132,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   void on_finish(bool /*ok*/) {
     open_ = false;
+    deadline_.cancel();
     const auto end = std::exchange(events_, {}).end;
     if (end) end(outcome());
   }
@@ -133,11 +141,16 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     RpcStatus outcome;
     outcome.code = static_cast<RpcCode>(status_.error_code());
     outcome.message = status_.error_message();
+    if (expired_ && outcome.code == RpcCode::kCancelled) {
+      return {RpcCode::kDeadlineExceeded, "Deadline Exceeded",
+              sent_ ? Reach::kSent : Reach::kUnsent};
+    }
     const auto& metadata = context_.GetServerTrailingMetadata();
     const auto leader = metadata.find("leader-address");
     if (leader != metadata.end()) {
       outcome.leader_address.assign(leader->second.data(), leader->second.size());
     }
+    outcome.replaced = metadata.contains("node-replaced");
     // gRPC gives a server's word and its own findings the same codes; only this text tells which
     // of the two it is. Without it the call counts as unanswered, which errs on the safe side.
     const bool from_peer =
@@ -161,6 +174,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   bool sent_ = false;
   bool writing_ = false;
   bool closing_ = false;
+  Timer deadline_;
+  bool expired_ = false;
 };
 
 class GrpcStream final : public Stream {
@@ -205,17 +220,6 @@ class GrpcConnection final : public Connection {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-Result<std::string> read_file(const std::string& path) {
-  if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || text.str().empty()) {
-    return {Errc::kInvalid, "cannot read the file " + path + "; check its path and permissions"};
-  }
-  return text.str();
-}
-
 }  // namespace
 
 struct GrpcTransport::Credentials {
@@ -226,19 +230,12 @@ Result<std::unique_ptr<GrpcTransport>> GrpcTransport::open(const TlsFiles& tls) 
   auto credentials = std::make_unique<Credentials>();
   credentials->channel = grpc::InsecureChannelCredentials();
   if (tls.any()) {
-    if (tls.cert.empty() != tls.key.empty()) {
-      return {Errc::kInvalid, "a certificate and its key belong together: give both or neither"};
-    }
-    const auto ca = read_file(tls.ca);
-    const auto cert = read_file(tls.cert);
-    const auto key = read_file(tls.key);
-    for (const auto* file : {&ca, &cert, &key}) {
-      if (!*file) return file->error();
-    }
+    const auto texts = read_tls_files(tls);
+    if (!texts) return texts.error();
     grpc::SslCredentialsOptions ssl;
-    ssl.pem_root_certs = *ca;
-    ssl.pem_cert_chain = *cert;
-    ssl.pem_private_key = *key;
+    ssl.pem_root_certs = texts->ca;
+    ssl.pem_cert_chain = texts->cert;
+    ssl.pem_private_key = texts->key;
     credentials->channel = grpc::SslCredentials(ssl);
   }
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(credentials)));

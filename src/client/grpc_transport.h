@@ -5,24 +5,16 @@
 
 #include "base/result.h"
 #include "client/completion_loop.h"
+#include "client/tls_files.h"
 #include "client/transport.h"
 
 namespace muster::client {
-
-/// Files in PEM. Without any of them connections are not encrypted, and only fit for loopback.
-struct TlsFiles {
-  std::string ca{};    ///< Who may vouch for the server.
-  std::string cert{};  ///< What this side shows, with `key`.
-  std::string key{};
-
-  [[nodiscard]] bool any() const { return !ca.empty() || !cert.empty() || !key.empty(); }
-};
 
 /// gRPC: one thread for everything, a connection of its own to each server, nothing sent twice
 /// unless the caller says so. Destroyed by another thread than its loop's, after its calls.
 class GrpcTransport final : public Transport {
  public:
-  /// kInvalid when a file cannot be read, or a certificate has no key.
+  /// kInvalid when the files are not what they should be.
   [[nodiscard]] static Result<std::unique_ptr<GrpcTransport>> open(const TlsFiles& tls);
   ~GrpcTransport() override;
 

@@ -174,7 +174,7 @@ Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body) {
   for (const v1::ServerInfo& server : message->servers()) {
     servers.push_back({server.id(), server.address(), server.leader(), server.version(),
                        wall_from_ms(server.announced_at()),
-                       std::chrono::milliseconds(server.silent_ms())});
+                       std::chrono::milliseconds(server.silent_ms()), server.command_level()});
   }
   return servers;
 }

@@ -86,7 +86,8 @@ struct ServerInfo {
   bool leader = false;
   std::string version;
   WallTime announced_at{};
-  Duration silent{0};  ///< Since the leader last heard from it.
+  Duration silent{0};               ///< Since the leader last heard from it.
+  std::uint64_t command_level = 0;  ///< Of the commands of the log that it understands.
 };
 struct ListServers {
   using Answer = std::vector<ServerInfo>;

@@ -110,9 +110,12 @@ Result<BeatsAnswer> decode_beats_answer(const std::string& body) {
   if (!message.ParseFromString(body)) return unreadable("answer to heartbeats");
   BeatsAnswer answer{TopologyVersion(message.current_version()), message.leader_address(), {}};
   for (const v1::HeartbeatRefusal& refusal : message.refused()) {
-    answer.refusals.push_back(
-        {refusal.position(),
-         {static_cast<RpcCode>(refusal.code()), refusal.message(), Reach::kAnswered, {}}});
+    answer.refusals.push_back({refusal.position(),
+                               {static_cast<RpcCode>(refusal.code()),
+                                refusal.message(),
+                                Reach::kAnswered,
+                                {},
+                                refusal.replaced()}});
   }
   return answer;
 }

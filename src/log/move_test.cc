@@ -110,6 +110,59 @@ TEST_P(MoveTest, ASealForAnotherMoveDecidesAgainstThisOne) {
   EXPECT_TRUE(finish(one).is(Errc::kConflict));
 }
 
+// Wherever the mover and the leader are killed: before the seal is in, nothing has happened, and
+// afterwards anyone finishes it. No acknowledged command is lost either way.
+TEST_P(MoveTest, KilledAtAnyStepItIsFinishedByTheNextOrNeverHappened) {
+  int finished = 0;
+  int forgotten = 0;
+  bool complete = false;
+  for (int steps = 0; !complete; ++steps) {
+    LogWorld world(GetParam());
+    Elsewhere target;
+    target.next(world);
+    auto leader = world.leader(3);
+    ASSERT_TRUE(world.append(*leader, "a").ok());
+    ASSERT_TRUE(world.compact(*leader).ok());
+    ASSERT_TRUE(world.append(*leader, "b").ok());
+    const auto mover = [&] {
+      return std::make_unique<Move>(*target.loop, Random(7), Place{*target.source, ""},
+                                    Place{*target.store, ""}, "m1");
+    };
+    auto one = mover();
+    one->prepare([&](const Status& prepared) {
+      if (!prepared) return;
+      leader->log->seal({"m1", "memory:"}, [&](const Result<Index>& sealed) {
+        if (sealed) one->finish([&](const Status& status) { complete = status.ok(); });
+      });
+    });
+    int left = steps;
+    world.world.run(world.world.now() + 60s, [&] { return !complete && left-- > 0; });
+    one.reset();
+    leader.reset();
+    target.next(world);
+
+    const auto after = world.opened();
+    if (!after->log->position().seal) {
+      ++forgotten;
+      ASSERT_TRUE(world.lead(*after, 4).ok()) << steps;
+      ASSERT_TRUE(world.append(*after, "c").ok()) << steps;
+      EXPECT_THAT(after->machine.commands, ElementsAre("a", "b", "c")) << steps;
+      continue;
+    }
+    ++finished;
+    const auto two = mover();
+    ASSERT_TRUE(world.await<Done>([&](Callback<Done> done) { two->finish(std::move(done)); }).ok())
+        << steps;
+    std::swap(world.objects, target.objects);
+    const auto there = world.opened();
+    EXPECT_THAT(there->machine.commands, ElementsAre("a", "b")) << steps;
+    ASSERT_TRUE(world.lead(*there, 4).ok()) << steps;
+    ASSERT_TRUE(world.append(*there, "c").ok()) << steps;
+  }
+  EXPECT_GT(forgotten, 3);
+  EXPECT_GT(finished, 10);
+}
+
 TEST_P(MoveTest, RestoresABackupUnderANewId) {
   const auto leader = world_.leader(1);
   ASSERT_TRUE(world_.append(*leader, "a").ok());

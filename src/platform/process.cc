@@ -239,6 +239,14 @@ void set_variable(std::vector<std::string>& environment, const std::string& name
   environment.push_back(name + "=" + value);
 }
 
+void open_missing_standard_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    // The lowest number that is free: those below were seen to.
+    MUSTER_CHECK(::open("/dev/null", O_RDWR) == fd);
+  }
+}
+
 std::string program_directory() {
   std::array<char, PATH_MAX> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);

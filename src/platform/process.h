@@ -71,6 +71,10 @@ class Process {
 /// Sets NAME=value in such a list, in the place of what it held before.
 void set_variable(std::vector<std::string>& environment, const std::string& name,
                   const std::string& value);
+/// Opens /dev/null in the place of standard input, output or error where this process was started
+/// without, so that no file or socket gets that number and is taken for it. Before anything else is
+/// opened.
+void open_missing_standard_descriptors();
 /// The directory of the program that runs.
 [[nodiscard]] std::string program_directory();
 

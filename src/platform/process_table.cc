@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -100,6 +101,17 @@ std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
     }
   }
   return {entries_.begin(), found_end};
+}
+
+void ProcessTable::kill_descendants(pid_t root) {
+  const pid_t session = ::getsid(0);
+  look();
+  for (const ProcessEntry& each : descendants(root)) {
+    // A session that is not ours was made below `root`, and all of its groups were. Also of one
+    // that has ended: a chain of processes, each the parent of the next, is faster than this look.
+    if (each.session != session) ::kill(-each.group, SIGKILL);
+    if (!each.ended()) ::kill(each.pid, SIGKILL);
+  }
 }
 
 std::optional<ProcessEntry> look_at(pid_t pid) {

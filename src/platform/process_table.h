@@ -34,6 +34,10 @@ class ProcessTable {
   /// Children of `root`, their children and so on; `root` itself is none. A process whose parent
   /// died belongs to the subreaper that adopted it.
   [[nodiscard]] std::span<const ProcessEntry> descendants(pid_t root);
+  /// Looks, and sends KILL to every descendant of `root`, and at once to the whole of each process
+  /// group in a session that was made below it, which no fork can outrun. `root` must be in the
+  /// session of this process.
+  void kill_descendants(pid_t root);
 
  private:
   std::vector<ProcessEntry> entries_;

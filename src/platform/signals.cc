@@ -34,15 +34,29 @@ StopSignals::StopSignals() {
 }
 
 void StopSignals::wait() {
+  MUSTER_CHECK(wait_ms(-1));
+}
+
+bool StopSignals::wait_for(Duration limit) {
+  return wait_ms(static_cast<int>(to_ms(limit)));
+}
+
+bool StopSignals::wait_ms(int limit) {
   std::array<pollfd, 2> either{pollfd{signals_.get(), POLLIN, 0},
                                pollfd{requests_.get(), POLLIN, 0}};
-  while (::poll(either.data(), either.size(), -1) < 0) MUSTER_CHECK(errno == EINTR);
+  int ready = ::poll(either.data(), either.size(), limit);
+  while (ready < 0) {
+    MUSTER_CHECK(errno == EINTR);
+    ready = ::poll(either.data(), either.size(), limit);
+  }
+  if (ready == 0) return false;
   if ((either[0].revents & POLLIN) != 0) {
     signalfd_siginfo taken{};
     MUSTER_CHECK(::read(signals_.get(), &taken, sizeof taken) == sizeof taken);
   }
   const sigset_t set = stop_set();
   MUSTER_CHECK(::pthread_sigmask(SIG_UNBLOCK, &set, nullptr) == 0);
+  return true;
 }
 
 void StopSignals::request() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/time.h"
 #include "platform/unique_fd.h"
 
 namespace muster {
@@ -16,10 +17,14 @@ class StopSignals {
   /// Until somebody asks. From then on a second signal ends the process at once, for people who
   /// have waited long enough.
   void wait();
+  /// The same, for so long at most; false when nobody has asked by then.
+  [[nodiscard]] bool wait_for(Duration limit);
   /// As if a signal had come, for the program's own reasons. Any thread.
   void request();
 
  private:
+  [[nodiscard]] bool wait_ms(int limit);
+
   UniqueFd signals_;
   UniqueFd requests_;
 };

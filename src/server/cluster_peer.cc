@@ -1,9 +1,11 @@
 #include "server/cluster_peer.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
+#include "core/cluster/upgrade.h"
 #include "log/keys.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
@@ -66,6 +68,12 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     [this](Epoch of, const std::string& why) {
                       candidate_.rise_above(replica_.log().position().epoch);
                       term_.deposed(of, why);
+                    },
+                .may_propose =
+                    [this](const cluster::Command& command) {
+                      return cluster::understood_by_all(cluster::level(command),
+                                                        replica_.state().servers(),
+                                                        admin_.attendance(), loop_.now());
                     },
                 .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
@@ -228,10 +236,10 @@ void ClusterPeer::begin_term(Epoch epoch) {
     if (!answer) log_warn("first command refused", {{"error", answer.error().message}});
   };
   log_info("leading", {{"server", config_.id}, {"epoch", std::to_string(epoch.value())}});
+  const cluster::AnnounceServer self{
+      config_.id, address_, MUSTER_VERSION, cluster::own_level(), {}};
   const cluster::ServerEntry* known = replica_.state().server(config_.id);
-  if (known == nullptr || known->address != address_ || known->version != MUSTER_VERSION) {
-    replica_.propose(cluster::AnnounceServer{config_.id, address_, MUSTER_VERSION, {}}, report);
-  }
+  if (known == nullptr || !cluster::same(*known, self)) replica_.propose(self, report);
   // The configured ring is for a new cluster; afterwards it is changed by asking, not by whichever
   // file the next leader happens to have.
   const membership::Topology& topology = replica_.state().topology();
@@ -249,6 +257,7 @@ void ClusterPeer::announce() {
   request.set_id(config_.id);
   request.set_address(address_);
   request.set_version(MUSTER_VERSION);
+  request.set_command_level(cluster::own_level());
   peers_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
                    kAnnounceInterval,
                    lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
@@ -261,6 +270,14 @@ void ClusterPeer::announce() {
 
 void ClusterPeer::update_health() {
   health_timer_.arm(kHealthInterval, [this] { update_health(); });
+  const std::size_t others = candidate_.at_work().size() - 1;
+  const Duration patience =
+      std::max(cluster::kAbsentAfter, 2 * candidate_.options().worker_timeout);
+  if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
+    log_warn("no other server reaches this one; handing over",
+             {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
+    candidate_.step_down({});
+  }
   set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
 }
 

@@ -142,6 +142,7 @@ TEST_F(RunTest, ATransientCommandIsRestartedUntilItSucceeds) {
 TEST_F(RunTest, WrongUseIsExitCode64) {
   EXPECT_THAT(run_muster({"run", "--arbiter", store_, "--", "true"}).err, HasSubstr("--name"));
   EXPECT_THAT(job({}, {}).err, HasSubstr("say what to run"));
+  EXPECT_THAT(job({}, {""}).err, HasSubstr("the command after -- has an empty name"));
   EXPECT_THAT(job({"--try", "--wait", "1s"}, {"true"}).err, HasSubstr("contradict"));
   EXPECT_THAT(job({"--on-loss", "shrug"}, {"true"}).err, HasSubstr("neither exit nor recampaign"));
   EXPECT_THAT(run_job(store_, {"true"}, {}).err, HasSubstr("write the command after --"));
@@ -160,6 +161,9 @@ TEST_F(RunTest, UnsafeTimingsAreRefusedWithTheirSum) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr("400ms + request timeout 400ms + stop budget 1s"));
   EXPECT_THAT(outcome.err, HasSubstr("must be below the held time 1680ms"));
+  const Outcome hasty = job({"--lease-timeout", "99ms"}, {"echo", "ran"});
+  EXPECT_EQ(hasty.code, 64);
+  EXPECT_THAT(hasty.err, HasSubstr("a lease of 99ms is too short"));
 }
 
 /// A bucket that takes conditions and ignores them.

@@ -3,6 +3,7 @@
 
 #include "platform/system_clock.h"
 #include "tests/cli/muster_program.h"
+#include "tests/cli/on_terminal.h"
 #include "tests/server/musterd.h"
 #include "tests/support/scripted_coordinator.h"
 #include "tests/support/silent_server.h"
@@ -89,6 +90,43 @@ TEST_F(MusterTopologyTest, AWatchPrintsWhatKeepAliveDoes) {
   EXPECT_EQ(ask({"ring", "lookup", "hello"}).code, 1) << "nobody holds the key";
   ::kill(watch.pid(), SIGTERM);
   EXPECT_EQ(watch.finish(), 0) << content(watch_errors);
+}
+
+TEST_F(MusterTopologyTest, AViewIsDrawnOverItselfOnATerminalAndLeavesItInOrder) {
+  ASSERT_EQ(enter("a").code, 0);
+  OnTerminal person({"perl", "-e", "alarm 120; exec @ARGV", MUSTER_PROGRAM, "topology", "--watch",
+                     "--server", server_.address()});
+  // Twice at least: the second frame begins at the top of the first.
+  const std::string first = person.until("10.0.0.1:7000");
+  EXPECT_THAT(first, AllOf(HasSubstr("s1 leads"), HasSubstr("epoch 1"), HasSubstr("FLAPS")));
+  ASSERT_EQ(enter("b").code, 0);
+  EXPECT_THAT(person.until("2 joining"), HasSubstr("\033[J\033[H")) << "drawn from the top again";
+  person.type("\003");  // Ctrl-C
+  EXPECT_THAT(person.until("\033[?1049l"), HasSubstr("\033[?25h")) << "the cursor is back";
+  EXPECT_EQ(person.finish(), 0);
+}
+
+TEST_F(MusterTopologyTest, NodesAreWatchedByProgramsLineByLine) {
+  const std::string errors = dir_.path() / "watch";
+  ChildProcess watch(
+      prepared({"nodes", "--watch", "--json", "--server", server_.address()}, errors));
+  EXPECT_EQ(nlohmann::json::parse(watch.read_line())["nodes"].size(), 0U);
+  ASSERT_EQ(enter("a").code, 0);
+  EXPECT_EQ(nlohmann::json::parse(watch.read_line())["nodes"][0]["id"], "a");
+  server_.kill();
+  server_.start();
+  ASSERT_EQ(enter("b").code, 0);
+  EXPECT_EQ(nlohmann::json::parse(watch.read_line())["nodes"].size(), 2U);
+  ::kill(watch.pid(), SIGTERM);
+  EXPECT_EQ(watch.finish(), 0) << content(errors);
+}
+
+TEST(MusterServersTest, WhoWaitsAtATerminalIsToldSo) {
+  const SilentServer silent;
+  OnTerminal person({"perl", "-e", "alarm 120; exec @ARGV", MUSTER_PROGRAM, "health", "--server",
+                     silent.address(), "--timeout", "2s"});
+  EXPECT_THAT(person.until("check"), HasSubstr("muster health: still at it after 1s"));
+  EXPECT_EQ(person.finish(), 69);
 }
 
 TEST_F(MusterTopologyTest, HealthAndServersAreTold) {

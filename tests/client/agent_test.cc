@@ -92,6 +92,7 @@ class Registry {
       const bool gone = found == generations_.end();
       refusal.set_code(gone ? grpc::StatusCode::NOT_FOUND : grpc::StatusCode::FAILED_PRECONDITION);
       refusal.set_message(gone ? "not registered" : "Zombie node detected");
+      refusal.set_replaced(!gone);
     }
     changed_.notify_all();
     return response;

@@ -92,22 +92,42 @@ class History {
 /// Three servers on one real etcd.
 class ClientClusterTest : public ::testing::Test {
  protected:
+  explicit ClientClusterTest(const std::vector<std::string>& options = {})
+      : s1_("s1", etcd_.url("muster"), dir_.path(), options),
+        s2_("s2", etcd_.url("muster"), dir_.path(), options),
+        s3_("s3", etcd_.url("muster"), dir_.path(), options) {}
   void SetUp() override {
     for (Musterd* server : servers()) server->start();
-    RetryConfig patient;
-    patient.attempts_max = 40;
-    patient.delay_max = 500ms;
-    client_ = std::move(
-        *SmartCoordinatorClient::create({s1_.address(), s2_.address(), s3_.address()}, patient));
+    client_ =
+        std::move(*SmartCoordinatorClient::create({s1_.address(), s2_.address(), s3_.address()}));
   }
   std::vector<Musterd*> servers() { return {&s1_, &s2_, &s3_}; }
+  /// The one that leads by its own account.
+  Musterd& leader() {
+    Musterd* found = nullptr;
+    EXPECT_TRUE(eventually([&] {
+      for (Musterd* server : servers()) {
+        const auto health = ::muster::testing::health(*server);
+        if (health.raft_state() == v1::RAFT_STATE_LEADER) found = server;
+      }
+      return found != nullptr;
+    }));
+    return *found;
+  }
 
   EtcdCluster etcd_;
   TempDir dir_;
-  Musterd s1_{"s1", etcd_.url("muster"), dir_.path()};
-  Musterd s2_{"s2", etcd_.url("muster"), dir_.path()};
-  Musterd s3_{"s3", etcd_.url("muster"), dir_.path()};
+  Musterd s1_;
+  Musterd s2_;
+  Musterd s3_;
   std::unique_ptr<SmartCoordinatorClient> client_;
+};
+
+/// The same with little patience for silent nodes.
+class ClientAgentClusterTest : public ClientClusterTest {
+ protected:
+  ClientAgentClusterTest()
+      : ClientClusterTest({"--heartbeat-interval", "1s", "--suspect-timeout", "12s"}) {}
 };
 
 // T14, T15, T16, T18: the copy equals the servers' topology at each version it is asked about,
@@ -167,10 +187,33 @@ TEST_F(ClientClusterTest, TheWatchedCopyEqualsTheTopologyWhateverServersComeAndG
   EXPECT_LE(history.snapshots(), 1 + history.breaks());
 }
 
-// P17: agents survive a rolling restart: nobody is lost, nobody registers anew.
-TEST_F(ClientClusterTest, AnAgentsNodesSurviveARollingRestart) {
+// The death of a leader costs a caller time and no error, with the retries that are the default.
+TEST_F(ClientClusterTest, CallsSurviveTheDeathOfTheLeader) {
+  for (int round = 0; round < 3; ++round) {
+    Musterd& victim = leader();
+    victim.kill();
+    NodeSpec node = spec("n" + std::to_string(round));
+    node.generation = Generation("00000000-0000-4000-8000-000000000001");
+    const CallOptions options{.timeout = 30s};
+    const auto registered = client_->register_node(node, options);
+    ASSERT_TRUE(registered) << registered.error().message;
+    const auto drained = client_->call(DrainNode{node.id}, options);
+    ASSERT_TRUE(drained) << drained.error().message;
+    victim.start();
+  }
+}
+
+// P17: agents survive a rolling restart, orderly or not: nobody is lost, registers anew, or is
+// silent for so long that it is suspected.
+TEST_F(ClientAgentClusterTest, AnAgentsNodesSurviveARollingRestart) {
   std::atomic<int> troubles = 0;
   std::atomic<int> registered = 0;
+  std::atomic<int> suspicions = 0;
+  const auto watch =
+      watch_topology_with_recovery(*client_, {}, [&](const WatchEvent& event, TopologyVersion) {
+        if (event.node.state == NodeState::kSuspect) ++suspicions;
+      });
+  ASSERT_TRUE(watch);
   AgentConfig config;
   config.heartbeat_interval = 200ms;
   config.answer_timeout = 2s;
@@ -195,7 +238,11 @@ TEST_F(ClientClusterTest, AnAgentsNodesSurviveARollingRestart) {
   EXPECT_EQ(reader.get().owners("key").size(), 3U);
   for (int round = 0; round < 2; ++round) {
     for (Musterd* server : servers()) {
-      EXPECT_EQ(server->terminate(), 0) << server->log();
+      if (round == 0) {
+        EXPECT_EQ(server->terminate(), 0) << server->log();
+      } else {
+        server->kill();
+      }
       server->start();
       ASSERT_TRUE(eventually([&] {
         const auto silence = (*agent)->silence();
@@ -205,11 +252,40 @@ TEST_F(ClientClusterTest, AnAgentsNodesSurviveARollingRestart) {
   }
   EXPECT_TRUE(all_active());
   EXPECT_EQ(troubles, 0);
+  EXPECT_EQ(suspicions, 0);
   EXPECT_EQ(registered, 20);
   EXPECT_TRUE((*agent)->stop());
   const auto after = client_->get_topology(true);
   ASSERT_TRUE(after);
   EXPECT_TRUE(after->nodes.empty());
+}
+
+// Two processes with one id: the first one is told to stop, and does not take the place back.
+TEST(ClientDevServerTest, AnAgentWhoseNodeWasReplacedIsToldSo) {
+  const TempDir dir;
+  Musterd server("dev", "file://" + (dir.path() / "store").string(), dir.path());
+  server.start();
+  const auto client = SmartCoordinatorClient::create({server.address()});
+  ASSERT_TRUE(client);
+  std::atomic<int> replaced = 0;
+  AgentConfig config;
+  config.heartbeat_interval = 200ms;
+  const auto agent = NodeAgent::start(**client, config, [&](const AgentEvent& event) {
+    if (event.kind == AgentEventKind::kReplaced) ++replaced;
+  });
+  ASSERT_TRUE(agent);
+  ASSERT_TRUE((*agent)->add(spec("a")));
+  ASSERT_TRUE(eventually([&] { return (*agent)->generation(NodeId("a")).has_value(); }));
+  NodeSpec successor = spec("a");
+  successor.generation = Generation("00000000-0000-4000-8000-000000000002");
+  const auto entered = (*client)->register_node(successor);
+  ASSERT_TRUE(entered) << entered.error().message;
+  EXPECT_TRUE(eventually([&] { return replaced == 1; }));
+  EXPECT_TRUE((*agent)->stop());
+  const auto after = (*client)->get_topology(true);
+  ASSERT_TRUE(after);
+  ASSERT_EQ(after->nodes.size(), 1U);
+  EXPECT_EQ(after->nodes[0].generation, successor.generation);
 }
 
 TEST(ClientDevServerTest, AnAgentReportsItsDrainAndLeaves) {

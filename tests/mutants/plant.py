@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a copy of one source file with a bug planted in it.
+"""Makes a copy of one source file with a bug, or another change, planted in it.
 
 plant.py MUTANT SOURCE_ROOT OUTPUT
 
-A mutant names its file, says in words what is wrong, and gives the exact text that is replaced:
+A mutant names its file, says in words what is wrong (`bug:`) or different (`change:`), and gives the
+exact text that is replaced:
 
     file: src/core/election/election.cc
     bug: the result of the compare-and-swap is ignored
@@ -26,8 +27,8 @@ def main():
     text = pathlib.Path(mutant).read_text()
     head, _, rest = text.partition("<<<<\n")
     fields = dict(line.split(": ", 1) for line in head.strip().splitlines())
-    if "file" not in fields or not fields.get("bug"):
-        fail(mutant, "needs the lines file: and bug:")
+    if "file" not in fields or not (fields.get("bug") or fields.get("change")):
+        fail(mutant, "needs the lines file: and bug: or change:")
     source = pathlib.Path(root, fields["file"]).read_text()
     hunks = rest.split("<<<<\n") if rest else fail(mutant, "has nothing to plant")
     for hunk in hunks:

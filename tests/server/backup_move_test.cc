@@ -84,6 +84,29 @@ TEST_F(BackupTest, ABackupOfALiveServerIsServedAsItWasByAnother) {
   }
 }
 
+// The restored log may lack what was acknowledged after the backup: nobody who has served the old
+// one takes it for that.
+TEST_F(BackupTest, WhoServedTheOldLogServesARestoredOneOnlyWhenToldToForget) {
+  const std::vector<std::string> words{"--data-dir", file("data")};
+  {
+    Musterd live("s1", dir_url("a"), dir_.path(), words);
+    ASSERT_TRUE(put_soon(live, "k", "v"));
+    ASSERT_EQ(run_muster({"backup", file("b"), "--server", live.address()}).code, 0);
+  }
+  ASSERT_EQ(run_muster({"restore", file("b"), "--engine", dir_url("c")}).code, 0);
+  const std::string kept = file("data") + "/log-id";
+  {
+    Musterd refused("s1", dir_url("c"), dir_.path(), words, false);
+    EXPECT_EQ(refused.wait(), 70);
+    EXPECT_NE(refused.log().find("remove " + kept), std::string::npos) << refused.log();
+  }
+  ASSERT_TRUE(std::filesystem::remove(kept));
+  Musterd again("s1", dir_url("c"), dir_.path(), words);
+  EXPECT_EQ(get(again, "k"), "v");
+  ASSERT_TRUE(put_soon(again, "new", "x"));
+  EXPECT_TRUE(std::filesystem::exists(kept)) << "from now on it knows this one";
+}
+
 TEST_F(BackupTest, ADamagedBackupIsRefusedBeforeAnythingIsWritten) {
   Musterd live("s1", dir_url("a"), dir_.path());
   ASSERT_TRUE(put_soon(live, "k", "v"));

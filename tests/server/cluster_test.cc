@@ -72,20 +72,9 @@ class ClusterTest : public ::testing::Test {
   /// The server that says it leads and whom every running server names; null when they do not
   /// agree for long.
   Musterd* leader(const std::set<Musterd*>& without = {}) {
-    Musterd* found = nullptr;
-    eventually([&] {
-      found = nullptr;
-      std::set<std::string> named;
-      for (Musterd* each : all()) {
-        if (!each->running() || without.contains(each)) continue;
-        const auto answer = health(*each);
-        named.insert(answer.leader_id() + " " + answer.leader_address());
-        if (answer.raft_state() == v1::RAFT_STATE_LEADER) found = each;
-      }
-      return found != nullptr && named.size() == 1 &&
-             *named.begin() == found->id() + " " + found->address();
-    });
-    return found;
+    std::vector<Musterd*> asked = all();
+    std::erase_if(asked, [&](Musterd* each) { return without.contains(each); });
+    return leader_of(asked, 20s);
   }
   Musterd* other_than(Musterd* one, Musterd* two = nullptr) {
     for (Musterd* each : all()) {

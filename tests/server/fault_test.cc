@@ -1,18 +1,9 @@
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
-#include <mutex>
-#include <thread>
 
 #include "platform/system_clock.h"
-#include "platform/unique_fd.h"
 #include "tests/cli/muster_program.h"
 #include "tests/server/musterd.h"
 #include "tests/support/child_process.h"
@@ -156,102 +147,6 @@ TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves
   EXPECT_TRUE(put_soon(s1, "k", "after"));
   EXPECT_EQ(get(s2, "k"), "after");
   EXPECT_TRUE(eventually([&] { return topology(s2, false).age_ms() < 4000; }));
-}
-
-/// A raw connection to a server.
-UniqueFd dial(const Musterd& server) {
-  const std::string address = server.address();
-  sockaddr_in where{};
-  where.sin_family = AF_INET;
-  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  where.sin_port =
-      htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
-  return fd;
-}
-
-TEST(HostileConnectionTest, GarbageAndSilenceOnThePortHurtNobody) {
-  const TempDir dir;
-  Musterd server("s1", "file://" + (dir.path() / "e").string(), dir.path());
-  ASSERT_TRUE(put_soon(server, "k", "v"));
-  const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-  Random random(7);
-  std::vector<UniqueFd> open;
-  for (int i = 0; i < 200; ++i) {
-    open.push_back(dial(server));
-    std::string bytes;
-    if (i % 4 == 1) bytes = preface.substr(0, static_cast<std::size_t>(i) % preface.size());
-    if (i % 4 == 2) bytes = preface;
-    if (i % 4 >= 2) {
-      for (int n = 0; n < 4096; ++n) bytes += static_cast<char>(random.next());
-    }
-    // The server may have hung up already, which is an answer, too.
-    [[maybe_unused]] const auto sent =
-        ::send(open.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  }
-  for (int i = 0; i < 20; ++i) {
-    ASSERT_TRUE(put(server, "k" + std::to_string(i), "v", 5s).ok());
-    ASSERT_EQ(get(server, "k" + std::to_string(i)), "v");
-  }
-  open.clear();
-  EXPECT_TRUE(put(server, "last", "v", 5s).ok());
-  EXPECT_EQ(server.terminate(), 0);
-}
-
-/// Three servers on one etcd, one after another killed while clients write; MUSTER_KILL_CYCLES says
-/// how often.
-TEST(KillCycleTest, EveryAcknowledgedWriteIsOnEveryServer) {
-  const char* wanted = std::getenv("MUSTER_KILL_CYCLES");
-  const int cycles = wanted == nullptr ? 10 : std::atoi(wanted);
-  ASSERT_GT(cycles, 0);
-  EtcdCluster etcd;
-  const TempDir dir;
-  Musterd s1("s1", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
-  Musterd s2("s2", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
-  Musterd s3("s3", etcd.url("m"), dir.path(), {"--snapshot-entries", "50"});
-  const std::vector<Musterd*> servers{&s1, &s2, &s3};
-  std::mutex mutex;
-  std::map<std::string, std::string> acknowledged;
-  std::atomic<bool> stop{false};
-  std::vector<std::thread> writers;
-  for (std::size_t w = 0; w < servers.size(); ++w) {
-    writers.emplace_back([&, w] {
-      for (int i = 0; !stop; ++i) {
-        const std::string key = "w" + std::to_string(w) + "/" + std::to_string(i % 100);
-        const std::string value = std::to_string(i);
-        // A key has one writer, and what was not acknowledged may have happened all the same: the
-        // last acknowledged value or a later one must be there.
-        if (!put(*servers[w], key, value, 2s).ok()) continue;
-        const std::lock_guard lock(mutex);
-        acknowledged[key] = value;
-      }
-    });
-  }
-  for (int cycle = 0; cycle < cycles; ++cycle) {
-    Musterd* victim = nullptr;
-    ASSERT_TRUE(eventually([&] {
-      for (Musterd* each : servers) {
-        if (health(*each).raft_state() == v1::RAFT_STATE_LEADER) victim = each;
-      }
-      return victim != nullptr;
-    })) << "nobody leads in cycle "
-        << cycle;
-    // Every third time it is not the leader that goes.
-    if (cycle % 3 == 2) victim = servers[static_cast<std::size_t>(cycle) % 3];
-    victim->kill();
-    victim->start();
-  }
-  stop = true;
-  for (std::thread& each : writers) each.join();
-  EXPECT_GT(acknowledged.size(), 30U);
-  for (Musterd* each : servers) {
-    for (const auto& [key, value] : acknowledged) {
-      const auto found = get(*each, key);
-      ASSERT_TRUE(found.has_value()) << key << " on " << each->id();
-      EXPECT_GE(std::stoi(*found), std::stoi(value)) << key << " on " << each->id();
-    }
-  }
 }
 
 }  // namespace

@@ -1,85 +1,57 @@
 #include <gtest/gtest.h>
 
-#include <memory>
-#include <thread>
+#include <filesystem>
 
-#include "tests/server/musterd.h"
-#include "tests/support/child_process.h"
+#include "tests/server/managed_scene.h"
 
 namespace muster::testing {
 namespace {
 
-/// Servers that run their own Raft cluster underneath.
-class ManagedTest : public ::testing::Test {
+class ManagedTest : public ManagedScene {
  protected:
-  static constexpr const char* kNames[] = {"s1", "s2", "s3", "s4"};
-
-  ManagedTest() {
-    for (int& port : ports_) port = free_port();
+  static bool remove(Musterd& by, const std::string& id) {
+    v1::RemoveServerRequest request;
+    request.set_id(id);
+    grpc::Status status;
+    const bool removed = eventually(
+        [&] {
+          v1::RemoveServerResponse response;
+          Context context;
+          status = by.admin().RemoveServer(&context, request, &response);
+          return status.ok();
+        },
+        40s);
+    EXPECT_TRUE(removed) << status.error_message();
+    return removed;
   }
-  std::string peers(std::size_t count) const {
-    std::string all;
-    for (std::size_t i = 0; i < count; ++i) all += (i == 0 ? "" : ",") + peer(i);
-    return all;
-  }
-  std::string peer(std::size_t i) const {
-    return std::string(kNames[i]) + "=127.0.0.1:" + std::to_string(ports_[i]);
-  }
-  /// The first members wait for each other, so they start together.
-  void start_three() {
-    std::vector<std::string> words{"--peers", peers(3)};
-    for (std::size_t i = 0; i < 3; ++i) add(i, words, false);
-    for (std::size_t i = 0; i < 3; ++i) servers_[i]->await();
-  }
-  Musterd& add(std::size_t i, std::vector<std::string> words, bool wait = true) {
-    const std::string data = dir_.path() / kNames[i];
-    words.insert(words.end(), {"--data-dir", data});
-    servers_.push_back(
-        std::make_unique<Musterd>(kNames[i], "managed", dir_.path(), std::move(words), wait));
-    return *servers_.back();
-  }
-  bool writes(Musterd& server, const std::string& key) {
-    return eventually([&] { return put(server, key, "v", 2s).ok(); });
-  }
-
-  TempDir dir_;
-  int ports_[4];
-  std::vector<std::unique_ptr<Musterd>> servers_;
 };
 
-// T02.
-TEST_F(ManagedTest, ThreeServersAreOneClusterThatOutlivesALossAndTakesAFourth) {
-  start_three();
+// T02: servers are added and removed while clients write.
+TEST_F(ManagedTest, ThreeServersAreOneClusterThatOutlivesALossAndTakesAFourthUnderLoad) {
+  found(3);
   ASSERT_TRUE(writes(*servers_[1], "a"));
+  Writer writer("w", {servers_[1].get(), servers_[2].get()});
+  ASSERT_TRUE(writer.more(20));
   servers_[0]->kill();
-  ASSERT_TRUE(writes(*servers_[1], "b"));
-  ASSERT_TRUE(writes(*servers_[2], "c"));
-  servers_[0]->start();
-  for (const char* key : {"a", "b", "c"}) EXPECT_EQ(get(*servers_[0], key), "v") << key;
+  ASSERT_TRUE(writer.more(20));
+  servers_[0]->start(40s);
 
   Musterd& fourth = add(3, {"--peers", peer(3), "--join", servers_[0]->address()});
-  for (const char* key : {"a", "b", "c"}) EXPECT_EQ(get(fourth, key), "v") << key;
-  ASSERT_TRUE(writes(fourth, "d"));
-  EXPECT_EQ(get(*servers_[2], "d"), "v");
+  ASSERT_TRUE(writes(fourth, "by the fourth"));
+  EXPECT_EQ(get(*servers_[2], "by the fourth"), "v");
+  ASSERT_TRUE(writer.more(20));
 
   fourth.kill();
-  v1::RemoveServerRequest request;
-  request.set_id("s4");
-  grpc::Status status;
-  EXPECT_TRUE(eventually([&] {
-    v1::RemoveServerResponse response;
-    Context context;
-    status = servers_[1]->admin().RemoveServer(&context, request, &response);
-    return status.ok();
-  })) << status.error_message();
-  ASSERT_TRUE(writes(*servers_[1], "e"));
+  ASSERT_TRUE(remove(*servers_[1], "s4"));
+  ASSERT_TRUE(writer.more(20));
+  expect_all({servers_[0].get(), servers_[1].get(), servers_[2].get()}, writer.finish());
 }
 
 TEST_F(ManagedTest, AWipedServerComesBackWithEverything) {
-  start_three();
+  found(3);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(writes(*servers_[0], "k" + std::to_string(i)));
   servers_[1]->kill();
-  std::filesystem::remove_all(dir_.path() / "s2");
+  std::filesystem::remove_all(data(1));
   ASSERT_TRUE(writes(*servers_[0], "while it was gone"));
   // Admission takes as long as etcd wants its members to have been connected.
   servers_[1]->start(60s);
@@ -87,7 +59,7 @@ TEST_F(ManagedTest, AWipedServerComesBackWithEverything) {
   EXPECT_EQ(get(*servers_[1], "while it was gone"), "v");
   // It counts again: another one may be lost.
   servers_[2]->kill();
-  EXPECT_TRUE(eventually([&] { return put(*servers_[0], "last", "v", 2s).ok(); }, 60s));
+  EXPECT_TRUE(writes(*servers_[0], "last", 60s));
   EXPECT_EQ(get(*servers_[1], "last"), "v");
 }
 
@@ -97,6 +69,40 @@ TEST_F(ManagedTest, OneServerAloneKeepsItsStateOverARestart) {
   EXPECT_EQ(only.terminate(), 0);
   only.start();
   EXPECT_EQ(get(only, "a"), "v");
+}
+
+TEST_F(ManagedTest, ARollingRestartLosesNothingWhileClientsWrite) {
+  found(3);
+  Writer writer("w", all());
+  ASSERT_TRUE(writer.more(20));
+  for (Musterd* each : all()) {
+    EXPECT_EQ(each->terminate(), 0) << each->id();
+    ASSERT_TRUE(writer.more(10)) << "while " << each->id() << " is away";
+    each->start(40s);
+  }
+  ASSERT_TRUE(writer.more(20));
+  expect_all(all(), writer.finish());
+}
+
+TEST_F(ManagedTest, FiveServersOutliveTheLossOfTwo) {
+  found(5);
+  Musterd* first = leader_of(all(), 60s);
+  ASSERT_NE(first, nullptr);
+  Musterd* second = others({first}).front();
+  Writer writer("w", others({first, second}));
+  ASSERT_TRUE(writer.more(20));
+  first->kill();
+  second->kill();
+  ASSERT_TRUE(writer.more(20));
+  first->start(60s);
+  second->start(60s);
+  expect_all(all(), writer.finish());
+  // T03: and that of all.
+  for (Musterd* each : all()) each->kill();
+  for (Musterd* each : all()) each->start_soon();
+  for (Musterd* each : all()) each->await(60s);
+  expect_all({all().front(), all().back()}, writer.finish());
+  EXPECT_TRUE(writes(*all().back(), "on"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -17,11 +18,13 @@
 namespace muster::testing {
 
 Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
-                 std::vector<std::string> extra, bool wait)
+                 std::vector<std::string> extra, bool wait, MusterdPlace place)
     : id_(std::move(id)),
       engine_(std::move(engine)),
       dir_(std::move(dir)),
       extra_(std::move(extra)),
+      place_(std::move(place)),
+      program_(MUSTERD_PROGRAM),
       port_(free_port()) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
@@ -41,7 +44,7 @@ Musterd::~Musterd() {
 }
 
 std::string Musterd::address() const {
-  return "127.0.0.1:" + std::to_string(port_);
+  return place_.host + ":" + std::to_string(port_);
 }
 
 std::string Musterd::log() const {
@@ -59,8 +62,12 @@ void Musterd::start(Duration limit) {
 void Musterd::launch() {
   const std::string path = dir_ / (id_ + ".log");
   const UniqueFd out(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  Command command{.argv = {MUSTERD_PROGRAM, "--insecure", "--id", id_, "--engine", engine_,
-                           "--listen", address()}};
+  Command command{.argv = place_.before};
+  for (const std::string& word :
+       {program_, std::string("--insecure"), std::string("--id"), id_, std::string("--engine"),
+        engine_, std::string("--listen"), address()}) {
+    command.argv.push_back(word);
+  }
   command.argv.insert(command.argv.end(), extra_.begin(), extra_.end());
   command.null_stdin = true;
   command.descriptors = {{out.get(), 1}, {out.get(), 2}};
@@ -73,7 +80,10 @@ void Musterd::launch() {
 void Musterd::await(Duration limit) {
   const bool answers = eventually(
       [&] {
-        if (process_->try_wait()) throw std::runtime_error(id_ + " ended: " + log());
+        if (process_->try_wait()) {
+          process_.reset();
+          throw std::runtime_error(id_ + " ended: " + log());
+        }
         Context context(1s);
         v1::HealthCheckResponse response;
         return coordinator_->HealthCheck(&context, {}, &response).ok();
@@ -124,6 +134,25 @@ bool eventually(const std::function<bool()>& holds, Duration limit) {
     let_pass(20ms);
   }
   return true;
+}
+
+Musterd* leader_of(const std::vector<Musterd*>& servers, Duration limit) {
+  Musterd* found = nullptr;
+  const bool agreed = eventually(
+      [&] {
+        found = nullptr;
+        std::set<std::string> named;
+        for (Musterd* each : servers) {
+          if (!each->running()) continue;
+          const auto answer = health(*each);
+          named.insert(answer.leader_id() + " " + answer.leader_address());
+          if (answer.raft_state() == v1::RAFT_STATE_LEADER) found = each;
+        }
+        return found != nullptr && named.size() == 1 &&
+               *named.begin() == found->id() + " " + found->address();
+      },
+      limit);
+  return agreed ? found : nullptr;
 }
 
 std::string uuid(unsigned n) {

@@ -18,25 +18,35 @@
 
 namespace muster::testing {
 
+/// Where a musterd runs, and what starts it there.
+struct MusterdPlace {
+  std::string host = "127.0.0.1";
+  std::vector<std::string> before{};  ///< The words before the program's.
+};
+
 /// A real musterd as a child, which dies with the thread that made it. Its port stays the same over
 /// restarts. One thread.
 class Musterd {
  public:
   /// Starts it; without `wait` it may not answer yet.
   Musterd(std::string id, std::string engine, std::filesystem::path dir,
-          std::vector<std::string> extra = {}, bool wait = true);
+          std::vector<std::string> extra = {}, bool wait = true, MusterdPlace place = {});
   ~Musterd();
   Musterd(const Musterd&) = delete;
   Musterd& operator=(const Musterd&) = delete;
 
   /// Starts it, unless it runs, and waits until it answers.
   void start(Duration limit = 20s);
+  /// Starts it and does not wait: its first request may find nobody.
+  void start_soon() { launch(); }
   void await(Duration limit = 20s);
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
   int terminate();  ///< SIGTERM; answers with its exit code.
   int wait();       ///< For its own end; answers with its exit code.
+  /// Another build of it, from the next start on.
+  void use(std::string program) { program_ = std::move(program); }
   [[nodiscard]] bool running() const { return process_.has_value(); }
 
   [[nodiscard]] pid_t pid() const { return process_->pid(); }
@@ -57,6 +67,8 @@ class Musterd {
   std::string engine_;
   std::filesystem::path dir_;
   std::vector<std::string> extra_;
+  MusterdPlace place_;
+  std::string program_;
   int port_;
   std::optional<Process> process_;
   std::shared_ptr<grpc::Channel> channel_;
@@ -75,6 +87,9 @@ class Context : public grpc::ClientContext {
 void let_pass(Duration time);
 /// Asks again until `holds`; false when it does not for long.
 bool eventually(const std::function<bool()>& holds, Duration limit = 20s);
+
+/// The one that says it leads and whom all that run name; null when they do not agree for long.
+[[nodiscard]] Musterd* leader_of(const std::vector<Musterd*>& servers, Duration limit = 30s);
 
 [[nodiscard]] std::string uuid(unsigned n);
 [[nodiscard]] v1::NodeInfo node(const std::string& id, unsigned generation = 1);

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Executes the runbook of docs/operating.md: every sh block of that section, in order, as it stands.
 
-Only places are put elsewhere: /etc, /var/lib and /var/backups below a temporary directory, the ports
-to free ones. `systemctl` is a stand-in that starts and ends musterd as the unit of the document does.
+Only places are put elsewhere: /etc, /var/lib, /var/backups, /opt and /usr/bin/musterd below a temporary
+directory, the ports to free ones. What is upgraded to is musterd_next. `systemctl` is a stand-in that starts and ends musterd as the unit of the document does.
 
 usage: operating_test.py DIRECTORY_OF_PROGRAMS
 """
 
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -79,9 +80,20 @@ def script(text, directory):
     table = " ".join(map(str, grpc))
     code = code.replace(":900$n", ":${grpc_ports[$n]}")
     code = f"grpc_ports=(0 {table})\n" + code
-    for place in ("/etc/muster", "/var/lib/muster", "/var/backups"):
+    for place in ("/etc/muster", "/var/lib/muster", "/var/backups", "/opt/muster", "/usr/bin/musterd"):
         code = code.replace(place, f"{directory}{place}")
     return code.replace("@TMP@", directory)
+
+
+def install(programs, directory):
+    """Puts this release into its place, and the next one where it is installed from."""
+    used, new = pathlib.Path(directory, "usr/bin"), pathlib.Path(directory, "opt/muster")
+    used.mkdir(parents=True)
+    new.mkdir(parents=True)
+    for program in ("musterd", "muster", "muster-guardian"):
+        shutil.copy(programs / program, used)
+    shutil.copy(programs / "musterd_next", new / "musterd")
+    return used
 
 
 def main():
@@ -89,15 +101,17 @@ def main():
     text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="muster-operating-") as directory:
         code = script(text, directory)
+        used = install(programs, directory)
         done = subprocess.run(["bash", "-c", code], timeout=LIMIT_SECONDS, check=False,
-                              env={"PATH": f"{programs}:/usr/bin:/bin:/usr/sbin:/sbin"},
+                              env={"PATH": f"{used}:/usr/bin:/bin:/usr/sbin:/sbin"},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         print(done.stdout)
         if done.returncode != 0:
             for log in sorted(pathlib.Path(directory, "run").glob("*.log")):
                 print(f"---- {log.name}\n{log.read_text()[-4000:]}")
             sys.exit(f"the runbook failed with {done.returncode}")
-        assert done.stdout.count("o1") >= 3, "the node must be there after restore and move"
+        assert done.stdout.count("o1") >= 4, "the node must be there after restore and move"
+        assert done.stdout.count('"command_level":2') == 3, "every server was upgraded"
 
 
 main()

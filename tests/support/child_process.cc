@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -60,9 +61,10 @@ ChildProcess::ChildProcess(const std::vector<std::string>& words,
 }
 
 std::string ChildProcess::read_line() {
-  std::array<char, 4096> block;
+  std::vector<char> block(1 << 16);
+  std::size_t looked_at = 0;  // A line may be of megabytes: no byte of it is looked at twice.
   while (true) {
-    const auto end = unread_.find('\n');
+    const auto end = unread_.find('\n', looked_at);
     if (end != std::string::npos) {
       std::string line = unread_.substr(0, end);
       unread_.erase(0, end + 1);
@@ -71,6 +73,7 @@ std::string ChildProcess::read_line() {
     const ssize_t count = ::read(output_.get(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return std::exchange(unread_, {});
+    looked_at = unread_.size();
     unread_.append(block.data(), static_cast<std::size_t>(count));
   }
 }

@@ -74,5 +74,6 @@ run_bench() {
     [[ " ${names[*]} " == *" $name "* ]] || die "no benchmark $name; there are: ${names[*]}"
     step "bench $name" bench_one "$name" || bad+=("$name")
   done
+  [[ ! -d bench/results ]] || bench/picture.py
   ((${#bad[@]} == 0)) || die "benchmarks failed: ${bad[*]}"
 }

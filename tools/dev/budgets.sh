@@ -2,12 +2,13 @@
 # shellcheck disable=SC2034  # test.sh reads both tables.
 # The suites of ./dev test in their order, and the seconds each may take on two cores with a warm
 # compiler cache. Taking longer is a warning, not a failure: machines differ.
-suites=(check build compile tests asan tsan)
+suites=(check build compile tests packages asan tsan)
 declare -A budget=(
   [check]=15
   [build]=480
   [compile]=300
   [tests]=180
+  [packages]=150
   [asan]=420
   [tsan]=420
 )

@@ -57,6 +57,10 @@ suite_check() { run_checks "${text_checks[@]}"; }
 suite_build() { build_preset dev; }
 suite_compile() { run_checks "${compiled_checks[@]}"; }
 suite_tests() { build_preset dev && run_ctest dev "been declared"; }
+# Of the dev build, which is there already: what is tested is how it is packed.
+suite_packages() {
+  make_packages dev build/packages-dev && tests/packaging/chroot_test.sh build/packages-dev
+}
 suite_asan() {
   build_preset asan tests_unit tests_sim tests_store || return
   avoid_random_layout
@@ -127,11 +131,11 @@ run_soak() {
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
-    build_preset release tests_sim test_run_schedules test_musterd || return
+    build_preset release tests_sim test_run_schedules test_musterd_kills || return
   MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" \
     -L '^(sim|model)$'
   MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
     -R '^test_run_schedules'
-  MUSTER_KILL_CYCLES=40 run_suite kills run_ctest release "kills of servers" -R '^test_musterd$'
+  MUSTER_KILL_CYCLES=40 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
   report
 }

@@ -218,7 +218,7 @@ void AgentMachine::refuse_beat(const AgentBeat& beat, const RpcStatus& status, M
       found->second.spec.generation != beat.generation) {
     return;
   }
-  if (says_replaced(status)) {
+  if (status.replaced) {
     return end(beat.node, AgentEventKind::kReplaced, status.message, events);
   }
   if (status.code == RpcCode::kNotFound || status.code == RpcCode::kFailedPrecondition) {

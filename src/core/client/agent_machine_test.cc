@@ -112,9 +112,9 @@ TEST_F(AgentMachineTest, AReplacedNodeIsLeftAlone) {
   (void)bring_in("a");
   kinds();
   (void)machine.take_work(kStart + 10s);
-  machine.beats_answered(
-      {{0, refusal(RpcCode::kFailedPrecondition, "Zombie node detected: a at 10.0.0.9:7000")}},
-      kStart + 10s, events);
+  RpcStatus replaced = refusal(RpcCode::kFailedPrecondition, "a at 10.0.0.9:7000 has its place");
+  replaced.replaced = true;
+  machine.beats_answered({{0, replaced}}, kStart + 10s, events);
   EXPECT_EQ(kinds(), Kinds{AgentEventKind::kReplaced});
   EXPECT_EQ(machine.size(), 0U);
   const auto work = machine.take_work(kStart + 60s);

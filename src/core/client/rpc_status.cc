@@ -1,28 +1,39 @@
 #include "core/client/rpc_status.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 namespace muster::client {
 namespace {
 
-bool holds(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
+bool holds(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+std::string no_grpc(const std::string& server) {
+  return server + " does not speak gRPC; check address and port (musterd: 9000 unless set)";
 }
 
 std::string unreachable(const std::string& server, const RpcStatus& status) {
   const std::string& why = status.message;
   const std::string detail = why.empty() ? "" : " (" + why + ")";
-  if (holds(why, "DNS resolution failed") || holds(why, "DNS query")) {
+  if (holds(why, {"DNS resolution failed", "DNS query"})) {
     return "the name in " + server + " cannot be resolved; check its spelling and DNS" + detail;
   }
-  if (holds(why, "http1") || holds(why, "HTTP1")) {
-    return server + " does not speak gRPC; check the port (musterd: 9000 unless set)" + detail;
-  }
-  if (holds(why, "Connection refused")) {
+  if (holds(why, {"http1", "HTTP1", "Failed parsing HTTP/2"})) return no_grpc(server) + detail;
+  if (holds(why, {"Connection refused"})) {
     return "nobody listens at " + server + "; check the address, and that musterd runs there" +
            detail;
   }
-  if (holds(why, "SSL") || holds(why, "TLS") || holds(why, "handshake")) {
+  if (holds(why, {"SSL", "TLS", "handshake"})) {
     return "no secure connection to " + server +
            "; check --cacert, --cert and --key, and that the server uses TLS" + detail;
+  }
+  // What a server with TLS does to one that comes without, or without a certificate.
+  if (holds(why, {"Socket closed", "Endpoint read failed", "Connection reset"})) {
+    return server + " ends connections at once; check that it is a musterd, and whether it wants " +
+           "TLS (--cacert, --cert and --key)" + detail;
   }
   return server + " cannot be reached; check address and port, the network, and that musterd runs" +
          " there" + detail;
@@ -61,6 +72,9 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
       case RpcCode::kUnauthenticated:
         return {Errc::kDenied, said};
       case RpcCode::kUnimplemented:
+        if (holds(status.message, {"http2 header with status"})) {
+          return {Errc::kUnavailable, no_grpc(server) + " (" + status.message + ")"};
+        }
         return {Errc::kUnsupported, said.empty() || status.message.empty()
                                         ? server +
                                               " does not know this request; is it an older "
@@ -76,11 +90,6 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
     return {Errc::kAmbiguous, no_answer(server, status) + "; the change may have happened"};
   }
   return {Errc::kUnavailable, no_answer(server, status)};
-}
-
-bool says_replaced(const RpcStatus& status) {
-  // The contract has one status code for this and for "DOWN, register anew"; the words differ.
-  return status.code == RpcCode::kFailedPrecondition && holds(status.message, "Zombie");
 }
 
 }  // namespace muster::client

@@ -40,6 +40,9 @@ struct RpcStatus {
   std::string message{};
   Reach reach = Reach::kAnswered;
   std::string leader_address{};  ///< The metadata `leader-address`, when the server sent it.
+  /// The server says that another process has taken the node's place. Everything else that is
+  /// refused leaves the node free to register again.
+  bool replaced = false;
 
   [[nodiscard]] bool ok() const { return code == RpcCode::kOk; }
 };
@@ -54,9 +57,5 @@ enum class Effect {
 /// What a failed call tells its caller: one sentence that names the server and what to check. A
 /// change that may have happened is kAmbiguous, and nothing else is. `status` is not ok.
 [[nodiscard]] Error to_error(const RpcStatus& status, const std::string& server, Effect effect);
-
-/// Whether a refused heartbeat says that another process has taken the node's place. Everything
-/// else that is refused leaves the node free to register again.
-[[nodiscard]] bool says_replaced(const RpcStatus& status);
 
 }  // namespace muster::client

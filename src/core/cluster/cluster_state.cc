@@ -63,7 +63,8 @@ Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) 
 }
 
 Result<Answer> ClusterState::on(const AnnounceServer& command, const Place& place) {
-  servers_[command.id] = {command.address, command.version, place.time, command.unknown};
+  servers_[command.id] = {command.address, command.version, command.level, place.time,
+                          command.unknown};
   return Answer{};
 }
 

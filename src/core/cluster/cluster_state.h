@@ -22,6 +22,7 @@ inline constexpr std::size_t kServersMax = 1000;
 struct ServerEntry {
   std::string address;
   std::string version;
+  std::uint64_t level = 1;  ///< Of the commands that it understands.
   LogTime announced_at{};
   std::string unknown;
   bool operator==(const ServerEntry&) const = default;

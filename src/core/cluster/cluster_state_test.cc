@@ -45,7 +45,7 @@ TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
       StorePut{"k", "", AtRevision{7}, StoreGuard{"g", AtRevision{8}}, {}},
       StorePut{"k", "v", AnyVersion{}, StoreGuard{"g", Absent{}}, {}},
       StoreRemove{"k", AtRevision{9}, {}},
-      AnnounceServer{"s1", "h:1", "0.1", {}},
+      AnnounceServer{"s1", "h:1", "0.1", 3, {}},
       ForgetServer{"s1", {}},
   };
   for (const Command& command : commands) {
@@ -92,7 +92,7 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
     must(ChangeTopology{registration("n" + std::to_string(i))});
     must(StorePut{"k" + std::to_string(i), "old", Absent{}, {}, {}});
   }
-  must(AnnounceServer{"s1", "127.0.0.1:9000", "0.1.0", {}});
+  must(AnnounceServer{"s1", "127.0.0.1:9000", "0.1.0", 2, {}});
   const std::string before = all_parts(state_);
 
   SnapshotParts parts(state_, 100);
@@ -112,13 +112,13 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
   auto restored = assembler.finish();
   ASSERT_TRUE(restored);
   EXPECT_EQ(all_parts(*restored), before);
-  EXPECT_EQ(restored->server("s1")->address, "127.0.0.1:9000");
+  EXPECT_EQ(*restored->server("s1"), *state_.server("s1"));
   EXPECT_FALSE(restored->kv().remembers(0)) << "a snapshot has no history";
 }
 
 TEST_F(ClusterStateTest, ServersAreSpreadOverThePartsAsWell) {
   for (int i = 0; i < 100; ++i) {
-    must(AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1.0", {}});
+    must(AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1.0", 2, {}});
   }
   SnapshotParts parts(state_, 200);
   SnapshotAssembler assembler;
@@ -155,7 +155,7 @@ TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
                   .is(Errc::kInvalid));
   EXPECT_TRUE(
       validate(StorePut{"a", "", AnyVersion{}, StoreGuard{"", Absent{}}, {}}).is(Errc::kInvalid));
-  EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", {}}).is(Errc::kInvalid));
+  EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", 1, {}}).is(Errc::kInvalid));
   EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
 }
 

@@ -70,6 +70,7 @@ struct WriteBody {
     out.text(1, c.id);
     out.text(2, c.address);
     out.text(3, c.version);
+    out.number(5, c.level);
     out.raw(c.unknown);
   }
   void operator()(const ForgetServer& c) const {
@@ -97,6 +98,7 @@ struct ReadField {
     if (in.field() == 1) return c.id = in.text(), true;
     if (in.field() == 2) return c.address = in.text(), true;
     if (in.field() == 3) return c.version = in.text(), true;
+    if (in.field() == 5) return c.level = in.number(), true;
     return false;
   }
   bool operator()(ForgetServer& c) const {
@@ -175,6 +177,14 @@ const char* name(const Command& command) {
     return membership::name(change->command);
   }
   return kNames[command.index()];
+}
+
+std::uint64_t own_level() {
+  return 1;
+}
+
+std::uint64_t level(const Command&) {
+  return 1;
 }
 
 Status validate(const Command& command) {

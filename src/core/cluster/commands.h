@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,11 +43,13 @@ struct StoreRemove {
   bool operator==(const StoreRemove&) const = default;
 };
 
-/// A server says where it is reached. Said again, it replaces what was said before.
+/// A server says where it is reached and what it understands. Said again, it replaces what was said
+/// before.
 struct AnnounceServer {
   std::string id;
   std::string address;
   std::string version;
+  std::uint64_t level = 1;  ///< As own_level() of that server.
   std::string unknown;
   bool operator==(const AnnounceServer&) const = default;
 };
@@ -63,6 +66,12 @@ using Command = std::variant<ChangeTopology, StorePut, StoreRemove, AnnounceServ
 
 /// "StorePut" …, for people and metrics.
 [[nodiscard]] const char* name(const Command& command);
+
+/// Kinds of commands come in levels: the first release has level 1, and a release that adds kinds
+/// adds a level. This one understands all levels up to own_level().
+[[nodiscard]] std::uint64_t own_level();
+/// What a server must understand to apply `command`.
+[[nodiscard]] std::uint64_t level(const Command& command);
 
 /// Whether a command may be proposed; kInvalid names the field and the rule.
 [[nodiscard]] Status validate(const Command& command);

@@ -22,7 +22,13 @@ enum HeaderField : std::uint32_t {
   kRing = 5,
   kKvRevision = 6,
 };
-enum ServerField : std::uint32_t { kId = 1, kAddress = 2, kServerVersion = 3, kAnnouncedAt = 4 };
+enum ServerField : std::uint32_t {
+  kId = 1,
+  kAddress = 2,
+  kServerVersion = 3,
+  kAnnouncedAt = 4,
+  kLevel = 5
+};
 enum KeyField : std::uint32_t { kName = 1, kValue = 2, kRevision = 3, kWrittenAt = 4 };
 
 Error corrupt(const char* what) {
@@ -51,6 +57,7 @@ void write(WireWriter& out, const std::string& id, const ServerEntry& server) {
   out.text(kAddress, server.address);
   out.text(kServerVersion, server.version);
   out.time(kAnnouncedAt, server.announced_at);
+  out.number(kLevel, server.level);
   out.raw(server.unknown);
 }
 
@@ -181,6 +188,9 @@ Status SnapshotAssembler::add_server(std::string_view bytes) {
         break;
       case kAnnouncedAt:
         server.announced_at = in.time();
+        break;
+      case kLevel:
+        server.level = in.number();
         break;
       default:
         in.keep(server.unknown);

@@ -111,6 +111,7 @@ grpc::Status GrpcCall::closing(const RpcStatus& status) {
   if (!status.leader_address.empty()) {
     context_.AddTrailingMetadata(kLeaderKey, status.leader_address);
   }
+  if (status.replaced) context_.AddTrailingMetadata(kReplacedKey, "1");
   // Whoever sent this must know that a server has spoken, and not the network: UNAVAILABLE means
   // "nothing was changed" from the one and "it may have been" from the other.
   if (!status.ok()) context_.AddTrailingMetadata(kServerKey, host_.server_id);

@@ -22,6 +22,7 @@ namespace muster::rpc {
 inline constexpr const char* kForwardedKey = "muster-forwarded";
 inline constexpr const char* kServerKey = "muster-server";
 inline constexpr const char* kLeaderKey = "leader-address";
+inline constexpr const char* kReplacedKey = "node-replaced";
 
 class GrpcCall;
 

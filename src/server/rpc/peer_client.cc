@@ -131,6 +131,7 @@ void PeerClient::answered(const Shared& call) {
   if (const auto found = trailing.find(kLeaderKey); found != trailing.end()) {
     status.leader_address = std::string(found->second.data(), found->second.size());
   }
+  status.replaced = trailing.contains(kReplacedKey);
   complete(call, std::move(status), {});
 }
 

@@ -32,6 +32,8 @@ struct RpcStatus {
   std::string message{};
   /// Told in the trailing metadata `leader-address`: ask there.
   std::string leader_address{};
+  /// Told in the trailing metadata `node-replaced`: another process has this one's place.
+  bool replaced = false;
 
   [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };

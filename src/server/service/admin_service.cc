@@ -1,5 +1,6 @@
 #include "server/service/admin_service.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "server/rpc/message.h"
@@ -72,10 +73,9 @@ void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRe
     info.set_leader(id == own_id_);
     info.set_version(server.version);
     info.set_announced_at(to_ms(server.announced_at));
-    const auto heard = heard_.find(id);
-    const MonoTime since = heard == heard_.end() ? term_began_ : heard->second;
-    const std::int64_t silent = id == own_id_ ? 0 : to_ms(cluster_.loop().now() - since);
-    info.set_silent_ms(static_cast<std::uint64_t>(silent));
+    const Duration silence = attendance_.silence(id, cluster_.loop().now());
+    info.set_silent_ms(id == own_id_ ? 0 : static_cast<std::uint64_t>(to_ms(silence)));
+    info.set_command_level(server.level);
   }
   rpc::reply(call, response);
 }
@@ -97,7 +97,7 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
 }
 
 void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
-  heard_.erase(id);
+  attendance_.forget(id);
   // A member that has never announced itself is removed all the same.
   if (was_member && cluster_.state().server(id) == nullptr) {
     return rpc::reply(call, v1::RemoveServerResponse{});
@@ -135,15 +135,12 @@ void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest&
     response.set_raft_term(cluster_.leader().epoch.value());
     rpc::reply(call, response);
   };
+  const std::uint64_t level = std::max<std::uint64_t>(request.command_level(), 1);
+  const cluster::AnnounceServer said{request.id(), request.address(), request.version(), level, {}};
   const cluster::ServerEntry* known = cluster_.state().server(request.id());
-  if (known != nullptr) heard_[request.id()] = cluster_.loop().now();
-  if (known != nullptr && known->address == request.address() &&
-      known->version == request.version()) {
-    return answer();
-  }
-  cluster_.propose(call,
-                   cluster::AnnounceServer{request.id(), request.address(), request.version(), {}},
-                   [answer](const cluster::Answer&) { answer(); });
+  if (known != nullptr) attendance_.heard(request.id(), cluster_.loop().now());
+  if (known != nullptr && cluster::same(*known, said)) return answer();
+  cluster_.propose(call, said, [answer](const cluster::Answer&) { answer(); });
 }
 
 }  // namespace muster::server

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 
+#include "core/cluster/upgrade.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/peer.pb.h"
 #include "server/rpc/router.h"
@@ -37,11 +37,9 @@ class AdminService {
       : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
 
   void add_to(rpc::Router& router);
-  /// A term began here: what was heard in an earlier one says nothing.
-  void begin_term() {
-    heard_.clear();
-    term_began_ = cluster_.loop().now();
-  }
+  void begin_term() { attendance_.begin(cluster_.loop().now()); }
+  /// Whom of the servers this one has heard while it leads.
+  [[nodiscard]] const cluster::Attendance& attendance() const { return attendance_; }
 
  private:
   void DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request);
@@ -56,8 +54,7 @@ class AdminService {
   Cluster& cluster_;
   std::string own_id_;
   Actions actions_;
-  MonoTime term_began_{};
-  std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
+  cluster::Attendance attendance_;
 };
 
 }  // namespace muster::server

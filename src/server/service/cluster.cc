@@ -7,6 +7,19 @@ namespace muster::server {
 namespace {
 
 constexpr Duration kForwardTimeout = 10s;
+/// How often a call that is held looks for a leader.
+constexpr Duration kLookInterval = 50ms;
+
+/// How long a call may be held: its client must hear that nothing was done before it stops
+/// listening, because after that it cannot know.
+Duration patience(Duration time_left) {
+  return std::min(time_left - std::max<Duration>(100ms, time_left / 8), kForwardTimeout);
+}
+
+/// Nothing was done, and somebody else may soon be able to.
+bool may_pass(const rpc::RpcStatus& status) {
+  return status.code == rpc::Code::kUnavailable || !status.leader_address.empty();
+}
 
 /// A refusal by a server that does not lead and may not pass the call on.
 rpc::RpcStatus not_leading(const LeaderView& leader) {
@@ -22,10 +35,23 @@ rpc::RpcStatus not_leading(const LeaderView& leader) {
 void Cluster::at_leader(const rpc::CallPtr& call, const std::string& request,
                         std::function<void()> here) {
   if (parts_.term.active()) return here();
-  ask_leader(call, request, [call](rpc::RpcStatus status, std::string answer) {
-    if (!status.ok()) return call->finish(std::move(status));
-    call->reply(rpc::payload(std::move(answer)));
-  });
+  if (call->forwarded()) return call->finish(not_leading(parts_.leader()));
+  pass_on(std::make_shared<Passage>(
+      Passage{call, request, std::move(here), parts_.loop.now() + patience(call->time_left())}));
+}
+
+void Cluster::pass_on(const std::shared_ptr<const Passage>& passage) {
+  if (passage->call->over()) return;
+  if (parts_.term.active()) return passage->here();
+  ask_leader(passage->call, passage->request,
+             lifetime_.wrap([this, passage](rpc::RpcStatus status, std::string answer) {
+               if (status.ok()) return passage->call->reply(rpc::payload(std::move(answer)));
+               const MonoTime next = parts_.loop.now() + kLookInterval;
+               if (!may_pass(status) || next > passage->until) {
+                 return passage->call->finish(std::move(status));
+               }
+               parts_.loop.at(next, lifetime_.wrap([this, passage] { pass_on(passage); }));
+             }));
 }
 
 void Cluster::only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here) {

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "base/loop.h"
 #include "base/strong.h"
 #include "core/cluster/commands.h"
 #include "server/leader/leader_term.h"
@@ -42,7 +44,9 @@ class Cluster {
   [[nodiscard]] Loop& loop() { return parts_.loop; }
 
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
-  /// passed on; a call that came from another server is told who leads instead.
+  /// passed on; while there is none, or it cannot be reached, the call is held until shortly before
+  /// its deadline, so that the death of a leader costs a client time and no error. A call that came
+  /// from another server is told who leads instead.
   void at_leader(const rpc::CallPtr& call, const std::string& request, std::function<void()> here);
   /// Runs `here` when this server leads; otherwise the caller is told who does. For what may take
   /// longer than a call is passed on for.
@@ -61,7 +65,17 @@ class Cluster {
   void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:
+  /// A call on its way to the leader, whoever that will be.
+  struct Passage {
+    rpc::CallPtr call;
+    std::string request;
+    std::function<void()> here;
+    MonoTime until;
+  };
+  void pass_on(const std::shared_ptr<const Passage>& passage);
+
   Parts parts_;
+  Lifetime lifetime_;
 };
 
 }  // namespace muster::server

@@ -8,16 +8,22 @@
 namespace muster::server {
 namespace {
 
-cluster::KvCondition to_condition(const v1::StoreCondition& when) {
+/// What may be a mistake must not become a write without a condition.
+Result<cluster::KvCondition> to_condition(const std::string& field,
+                                          const v1::StoreCondition& when) {
   switch (when.kind_case()) {
     case v1::StoreCondition::kAbsent:
-      return when.absent() ? cluster::KvCondition(cluster::Absent{}) : cluster::AnyVersion{};
+      if (!when.absent()) return {Errc::kInvalid, field + ".absent must be true when it is given"};
+      return cluster::KvCondition(cluster::Absent{});
     case v1::StoreCondition::kAtRevision:
-      return cluster::AtRevision{when.at_revision()};
+      if (when.at_revision() == 0) {
+        return {Errc::kInvalid, field + ".at_revision must be above 0"};
+      }
+      return cluster::KvCondition(cluster::AtRevision{when.at_revision()});
     case v1::StoreCondition::KIND_NOT_SET:
       break;
   }
-  return cluster::AnyVersion{};
+  return cluster::KvCondition(cluster::AnyVersion{});
 }
 
 }  // namespace
@@ -108,14 +114,17 @@ membership::RingConfig to_ring(const v1::HashRingConfig& ring) {
   return {ring.virtual_nodes_per_physical(), ring.replication_factor(), {}};
 }
 
-cluster::StorePut to_command(v1::StorePutRequest request) {
+Result<cluster::StorePut> to_command(v1::StorePutRequest request) {
   cluster::StorePut command;
+  auto when = to_condition("when", request.when());
+  if (!when) return when.error();
   command.key = std::move(*request.mutable_key());
   command.value = std::move(*request.mutable_value());
-  command.when = to_condition(request.when());
+  command.when = std::move(*when);
   if (request.has_guard()) {
-    command.guard =
-        cluster::StoreGuard{request.guard().key(), to_condition(request.guard().when())};
+    auto guarded = to_condition("guard.when", request.guard().when());
+    if (!guarded) return guarded.error();
+    command.guard = cluster::StoreGuard{request.guard().key(), std::move(*guarded)};
   }
   return command;
 }

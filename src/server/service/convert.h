@@ -11,8 +11,8 @@
 namespace muster::server {
 
 /// Between the wire contract and our own types. What comes from outside is refused with kInvalid
-/// when it holds an enum value that this version does not know; every other rule is checked by
-/// validate() of the command.
+/// when it holds an enum value that this version does not know, or a condition that cannot be
+/// meant; every other rule is checked by validate() of the command.
 
 void to_proto(const membership::NodeEntry& node, v1::NodeInfo& out);
 void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out);
@@ -25,7 +25,7 @@ void to_proto(const cluster::KvEvent& event, v1::StoreEvent& out);
 [[nodiscard]] Result<membership::NodeSpec> to_spec(const v1::NodeInfo& node);
 [[nodiscard]] Result<membership::NodeState> to_reported_state(v1::NodeState state);
 [[nodiscard]] membership::RingConfig to_ring(const v1::HashRingConfig& ring);
-[[nodiscard]] cluster::StorePut to_command(v1::StorePutRequest request);
+[[nodiscard]] Result<cluster::StorePut> to_command(v1::StorePutRequest request);
 [[nodiscard]] cluster::StoreRemove to_command(v1::StoreRemoveRequest request);
 
 }  // namespace muster::server

@@ -27,6 +27,7 @@ rpc::RpcStatus registration_refused(const membership::Topology& topology,
                                   spec.generation) != holder->retired.end();
   const bool ended =
       holder->generation == spec.generation && holder->state == membership::NodeState::kDown;
+  status.replaced = returned;
   if (!returned && !ended) status.code = rpc::Code::kAlreadyExists;
   return status;
 }
@@ -159,8 +160,19 @@ Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
                                    membership::Generation(beat.generation_id()), *reported);
 }
 
+// One status code stands for "another process has your place" and for "DOWN, register anew"; a
+// process that took the one for the other would throw its successor out.
+rpc::RpcStatus CoordinatorService::beat_refused(const v1::HeartbeatRequest& beat,
+                                                const Error& error) const {
+  rpc::RpcStatus status = rpc::to_status(error);
+  const membership::NodeEntry* node = cluster_.state().topology().find(NodeId(beat.node_id()));
+  status.replaced = error.code == Errc::kConflict && node != nullptr &&
+                    node->generation != membership::Generation(beat.generation_id());
+  return status;
+}
+
 void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request) {
-  if (const Status s = note(request); !s) return call->finish(rpc::to_status(s.error()));
+  if (const Status s = note(request); !s) return call->finish(beat_refused(request, s.error()));
   const LeaderView leader = cluster_.leader();
   const std::uint64_t version = cluster_.state().topology().version().value();
   v1::HeartbeatResponse response;
@@ -204,11 +216,12 @@ v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& ba
   for (int i = 0; i < batch.heartbeats_size(); ++i) {
     const Status noted = note(batch.heartbeats(i));
     if (noted) continue;
-    const rpc::RpcStatus status = rpc::to_status(noted.error());
+    const rpc::RpcStatus status = beat_refused(batch.heartbeats(i), noted.error());
     v1::HeartbeatRefusal& refusal = *response.add_refused();
     refusal.set_position(static_cast<std::uint32_t>(i));
     refusal.set_code(static_cast<std::int32_t>(status.code));
     refusal.set_message(status.message);
+    refusal.set_replaced(status.replaced);
   }
   const LeaderView leader = cluster_.leader();
   response.set_current_version(cluster_.state().topology().version().value());

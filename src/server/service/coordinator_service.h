@@ -31,6 +31,8 @@ class CoordinatorService {
   void on_batch(const rpc::CallPtr& call, const std::string& bytes);
 
   [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
+  [[nodiscard]] rpc::RpcStatus beat_refused(const v1::HeartbeatRequest& beat,
+                                            const Error& error) const;
   [[nodiscard]] v1::HeartbeatBatchResponse note(const v1::HeartbeatBatch& batch);
 
   Cluster& cluster_;

@@ -23,6 +23,17 @@ void not_found(const rpc::CallPtr& call, const std::string& key) {
   call->finish({rpc::Code::kNotFound, "the key \"" + key + "\" does not exist", {}});
 }
 
+void refuse(const rpc::CallPtr& call, std::string rule) {
+  call->finish({rpc::Code::kInvalidArgument, std::move(rule), {}});
+}
+
+/// Whether it can be the beginning of a key; ends the call when it cannot.
+bool short_enough(const rpc::CallPtr& call, const std::string& field, const std::string& value) {
+  if (value.size() <= cluster::kKeyBytesMax) return true;
+  refuse(call, field + " must have at most 1024 bytes");
+  return false;
+}
+
 }  // namespace
 
 void StoreService::add_to(rpc::Router& router) {
@@ -69,15 +80,16 @@ void StoreService::Get(const rpc::CallPtr& call, const v1::StoreGetRequest& requ
 }
 
 void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
-  const cluster::StorePut command = to_command(std::move(request));
-  if (cluster_.state().kv().bytes() + command.key.size() + command.value.size() >
+  const auto command = to_command(std::move(request));
+  if (!command) return call->finish(rpc::to_status(command.error()));
+  if (cluster_.state().kv().bytes() + command->key.size() + command->value.size() >
       cluster::kStoreBytesMax) {
     return call->finish({rpc::Code::kResourceExhausted,
                          "the store is full (256 MiB); remove what is not needed",
                          {}});
   }
   cluster_.propose(
-      call, command,
+      call, *command,
       [call](const cluster::Answer& answer) {
         v1::StorePutResponse response;
         response.set_revision(answer.revision);
@@ -98,10 +110,12 @@ void StoreService::Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest reque
 }
 
 void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& request) {
+  if (request.limit() > kPageMax) return refuse(call, "limit must be at most 1000");
+  if (!short_enough(call, "prefix", request.prefix())) return;
+  if (!short_enough(call, "after", request.after())) return;
   cluster_.read(call, !request.stale_ok(), [this, call, request] {
     const cluster::ClusterState& state = cluster_.state();
-    const std::uint32_t limit =
-        request.limit() == 0 ? kPageMax : std::min(request.limit(), kPageMax);
+    const std::uint32_t limit = request.limit() == 0 ? kPageMax : request.limit();
     v1::StoreListResponse response;
     response.set_revision(state.kv().revision());
     std::size_t bytes = 0;
@@ -122,6 +136,7 @@ void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& re
 }
 
 void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request) {
+  if (!short_enough(call, "prefix", request.prefix())) return;
   // "From now on" means from everything that was acknowledged before. Whoever has seen more than
   // this server waits until it has caught up, and is of another history when that is not enough.
   const cluster::KvRevision after = request.after_revision();

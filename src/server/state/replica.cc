@@ -60,6 +60,9 @@ void Replica::propose(const cluster::Command& command, Callback<cluster::Answer>
     return done({Errc::kThrottled, "the cluster knows " + std::to_string(cluster::kServersMax) +
                                        " servers already; remove those that are gone for good"});
   }
+  if (listener_.may_propose) {
+    if (Status s = listener_.may_propose(command); !s) return done(s.error());
+  }
   log_.append(cluster::encode(command),
               [this, done = std::move(done)](Result<rlog::Ack> ack) { acknowledge(ack, done); });
 }

@@ -33,6 +33,8 @@ class Replica final : public rlog::StateMachine {
     std::function<void()> reloaded;
     /// That term of this server is over, by the log's judgement.
     std::function<void(Epoch ended, const std::string& why)> deposed;
+    /// Whether the other servers are up to a command that is proposed here; empty: they are.
+    std::function<Status(const cluster::Command&)> may_propose{};
     /// The log goes on elsewhere: this replica applies nothing more.
     std::function<void(const rlog::Seal&)> sealed{};
     /// This replica does nothing more; an operator must look.
@@ -51,6 +53,7 @@ class Replica final : public rlog::StateMachine {
   }
 
   /// Only the leader's succeeds. Errors: what the state answered (kNotFound, kConflict, …);
+  /// kUnsupported, not before every server understands it;
   /// kUnavailable, certainly not done; kAmbiguous, perhaps.
   void propose(const cluster::Command& command, Callback<cluster::Answer> done);
   void barrier(Callback<Done> done);

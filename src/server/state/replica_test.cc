@@ -63,7 +63,7 @@ TEST_F(ReplicaTest, TheTimeOfABarrierPassesInTheState) {
 TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
   cluster::ClusterState full;
   const auto announce = [](std::size_t i) {
-    return cluster::AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1", {}};
+    return cluster::AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1", 1, {}};
   };
   for (std::size_t i = 0; i < cluster::kServersMax; ++i) {
     ASSERT_TRUE(full.apply(cluster::encode(announce(i)), {i + 1, 0, {}}));

@@ -80,7 +80,9 @@ Outcome maybe_performed(Stage stage, const std::string& message) {
 
 Outcome judge(int code, const std::string& message, Stage stage) {
   if (stage == Stage::kUnsent) {
-    return {Reaction::kTryAgain, {Errc::kUnavailable, sentence("etcd cannot be reached", message)}};
+    return {Reaction::kTryAgain,
+            {Errc::kUnavailable,
+             sentence("etcd cannot be reached; check its address, and that it runs", message)}};
   }
   for (const Known& known : kUntouched) {
     if (message == known.text) {

@@ -28,7 +28,8 @@ Outcome judge(const Failure& failure, Stage stage) {
   const auto& [code, message, leader, spoken] = failure;
   if (stage == Stage::kUnsent) {
     return {Reaction::kTryAgain,
-            {Errc::kUnavailable, "musterd cannot be reached (" + message + ")"}};
+            {Errc::kUnavailable,
+             "musterd cannot be reached; check its address, and that it runs (" + message + ")"}};
   }
   switch (code) {
     case GRPC_STATUS_NOT_FOUND:

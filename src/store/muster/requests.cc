@@ -20,7 +20,7 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t number_of(const Revision& revision) {
   const auto number = to_number(revision.value());
-  return number ? static_cast<std::uint64_t>(*number) : kNever;
+  return number && *number > 0 ? static_cast<std::uint64_t>(*number) : kNever;
 }
 
 void state(const Precondition& when, v1::StoreCondition* condition) {

@@ -1,0 +1,11 @@
+# find_package(muster): muster::coordinator, muster::candidate, muster::client, muster::plugins, and
+# muster::sim for tests.
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(CURL)
+find_dependency(OpenSSL)
+find_dependency(Protobuf)
+find_dependency(gRPC CONFIG)
+find_dependency(nlohmann_json)
+find_dependency(yaml-cpp)
+include(${CMAKE_CURRENT_LIST_DIR}/targets.cmake)

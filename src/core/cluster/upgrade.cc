@@ -1,0 +1,23 @@
+#include "core/cluster/upgrade.h"
+
+namespace muster::cluster {
+
+Status understood_by_all(std::uint64_t level, const std::map<std::string, ServerEntry>& servers,
+                         const Attendance& attendance, MonoTime now) {
+  // Every server there ever was understands the first level: nobody need be asked.
+  if (level <= 1) return Done{};
+  for (const auto& [id, server] : servers) {
+    if (server.level >= level || attendance.silence(id, now) >= kAbsentAfter) continue;
+    return {Errc::kUnsupported, "this needs commands of level " + std::to_string(level) +
+                                    ", and the server " + id + " understands those up to level " +
+                                    std::to_string(server.level) + "; upgrade it first"};
+  }
+  return Done{};
+}
+
+bool same(const ServerEntry& known, const AnnounceServer& said) {
+  return known.address == said.address && known.version == said.version &&
+         known.level == said.level;
+}
+
+}  // namespace muster::cluster

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <string>
+#include <thread>
+
+#include "base/mutex.h"
+#include "base/time.h"
+
+namespace muster {
+
+/// Lines for a descriptor, written by a thread of its own: who has something to tell never waits
+/// for a reader, not even for one that has stopped reading without going away.
+///
+/// Guarantees: lines come out whole, in the order in which they were given, or not at all. The
+/// flags of the descriptor, which other processes may share, are left alone. Does not guarantee
+/// that a line comes out: once `bytes_max` wait, further ones are dropped, and when there is room
+/// again, a warning is logged that says how many.
+///
+/// Any thread. The destructor waits until the reader has taken what it was given; who cannot wait
+/// asks drain() first, and ends the process if that says no.
+class LineWriter {
+ public:
+  static constexpr std::size_t kBytesMax = std::size_t{256} * 1024;
+
+  explicit LineWriter(int fd, std::size_t bytes_max = kBytesMax) : fd_(fd), bytes_max_(bytes_max) {}
+  ~LineWriter();
+  LineWriter(const LineWriter&) = delete;
+  LineWriter& operator=(const LineWriter&) = delete;
+
+  /// One line or more, each with its newline.
+  void write(std::string lines) EXCLUDES(mutex_);
+  /// True once everything was written; false when that takes longer than `limit`.
+  [[nodiscard]] bool drain(Duration limit) EXCLUDES(mutex_);
+
+ private:
+  void start() REQUIRES(mutex_);
+  void run() EXCLUDES(mutex_);
+  void put(const std::string& lines) const;
+  [[nodiscard]] bool idle() const REQUIRES(mutex_) {
+    return queue_.empty() && !writing_ && dropped_ == 0;
+  }
+
+  const int fd_;
+  const std::size_t bytes_max_;
+  Mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> queue_ GUARDED_BY(mutex_);  ///< At most bytes_max_, or one entry.
+  std::size_t bytes_ GUARDED_BY(mutex_) = 0;          ///< In the queue.
+  std::size_t dropped_ GUARDED_BY(mutex_) = 0;        ///< And not yet told.
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool ending_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  ///< Since the first line; started under the mutex.
+};
+
+}  // namespace muster

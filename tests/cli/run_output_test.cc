@@ -1,0 +1,93 @@
+// Standard error of `muster run` when nobody reads it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "platform/process.h"
+#include "tests/cli/run_program.h"
+
+namespace muster {
+namespace {
+
+/// A pipe into which nothing more goes, and which nobody reads.
+class FullPipe {
+ public:
+  FullPipe() {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    reader_.reset(ends[0]);
+    writer_.reset(ends[1]);
+    const std::string block(4096, 'x');
+    while (::write(writer_.get(), block.data(), block.size()) > 0) {
+    }
+    EXPECT_EQ(errno, EAGAIN);
+    EXPECT_EQ(::fcntl(writer_.get(), F_SETFL, 0), 0);
+  }
+  [[nodiscard]] int fd() const { return writer_.get(); }
+  [[nodiscard]] bool blocks() const { return (::fcntl(fd(), F_GETFL) & O_NONBLOCK) == 0; }
+
+ private:
+  UniqueFd reader_;
+  UniqueFd writer_;
+};
+
+/// A program that does not outlive this.
+class Guest {
+ public:
+  explicit Guest(const muster::Command& command) : process_(*spawn(command)) {}
+  ~Guest() {
+    if (status_) return;
+    process_.signal(SIGKILL);
+    (void)process_.wait();
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  [[nodiscard]] bool ends_within(Duration limit) {
+    pollfd ended{process_.pidfd(), POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(to_ms(limit))) != 1) return false;
+    status_ = process_.try_wait();
+    return true;
+  }
+  [[nodiscard]] ExitStatus status() const { return status_.value(); }
+  void signal(int number) const { process_.signal(number); }
+
+ private:
+  Process process_;
+  std::optional<ExitStatus> status_;
+};
+
+TEST(RunOutputTest, AStandardErrorThatNobodyReadsCostsNeitherTheLeaseNorASignal) {
+  const TempDir dir;
+  const std::string starts = dir.path() / "starts";
+  const FullPipe errors;
+  const std::string script = "echo $MUSTER_EPOCH >> " + starts + "; exec sleep 1000";
+  Command command{.argv = {MUSTER_PROGRAM, "run", "--arbiter",
+                           "file://" + (dir.path() / "store").string(), "--name", "job", "--id",
+                           "n1", "--json", "--lease-timeout", "2s", "--election-interval", "20ms",
+                           "--", "sh", "-c", script}};
+  command.null_stdin = true;
+  command.descriptors = {{errors.fd(), 2}};
+  Guest muster(command);
+  // Two leases: whoever waits for a reader has lost one of them, and its command.
+  EXPECT_FALSE(muster.ends_within(5s));
+  EXPECT_EQ(content(starts), "1\n");
+  muster.signal(SIGTERM);
+  ASSERT_TRUE(muster.ends_within(30s));
+  EXPECT_EQ(muster.status().code, 128 + SIGTERM);
+  EXPECT_TRUE(errors.blocks()) << "what is shared was changed for others";
+}
+
+// Its own sockets and files would get their numbers, and what is meant for people would go there.
+TEST(RunOutputTest, ClosedStandardDescriptorsAreNoTrouble) {
+  const TempDir dir;
+  const std::string proof = dir.path() / "proof";
+  EXPECT_EQ(run_program({"sh", "-c", "exec \"$@\" <&- >&- 2>&-", "sh", MUSTER_PROGRAM, "run",
+                         "--arbiter", "file://" + (dir.path() / "store").string(), "--name", "job",
+                         "--", "sh", "-c", "readlink /proc/$$/fd/2 > " + proof + "; exit 3"}),
+            3);
+  EXPECT_EQ(content(proof), "/dev/null\n");
+}
+
+}  // namespace
+}  // namespace muster

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Keeps the documents true: runs the console blocks of README.md as they stand and compares what they
+print, compiles the C++ of README.md and docs/client.md, and looks up every command and option that any
+document shows.
+
+Numbers and made-up ids differ from run to run, so any number and any id will do. Only places are put
+elsewhere: /tmp/muster-try below a temporary directory, the default ports to free ones.
+
+usage: documents_test.py BUILD_DIRECTORY COMPILER
+"""
+import functools
+import os
+import pathlib
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+COMPILER = sys.argv[2]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+SNIPPETS = {  # What the code of a document takes for granted.
+    "README.md": """
+        #include "coordinator/hub.h"
+        std::shared_ptr<muster::CoordinatorPlugin> my_plugin;
+        """,
+    "docs/client.md": """
+        #include "client/node_agent.h"
+        #include "client/topology_watch.h"
+        using namespace std::chrono_literals;
+        muster::client::NodeSpec spec;
+        """,
+}
+
+
+def blocks(document, language):
+    text = document.read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+def entries(block):
+    """(command, what it prints) for each prompt of a console block."""
+    found = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append([line[2:], ""])
+        elif line.startswith("> "):
+            found[-1][0] += "\n" + line[2:]
+        else:
+            found[-1][1] += line + "\n"
+    return found
+
+
+def loose(text):
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
+    text = re.sub(r"\d+m?s\b", "0s", text)
+    return re.sub(r" +", " ", re.sub(r"\d+", "0", text))
+
+
+def free_port():
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+@functools.lru_cache(maxsize=None)
+def help_of(program, command):
+    words = [BUILD / "bin" / program, *([command] if command else []), "--help"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+class DocumentsTest(unittest.TestCase):
+    maxDiff = None
+
+    def run_session(self, commands, directory):
+        os.makedirs(f"{directory}/build")
+        os.symlink(BUILD / "bin", f"{directory}/build/bin")
+        port = free_port()
+        environment = {"PATH": "/usr/bin:/bin", "HOME": directory,
+                       "MUSTER_LISTEN": f"127.0.0.1:{port}", "MUSTER_SERVER": f"127.0.0.1:{port}",
+                       "MUSTER_HTTP_LISTEN": "127.0.0.1:0"}
+        script = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\nexec 2>&1\n"
+        for number, command in enumerate(commands):
+            script += f"echo '@@{number}@@'\n{command}\n"
+        script = script.replace("/tmp/muster-try", f"{directory}/try")
+        shell = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", "bash", "-c", script],
+                                 cwd=directory, env=environment, stdout=subprocess.PIPE, text=True)
+        try:
+            output, _ = shell.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            shell.send_signal(signal.SIGTERM)
+            output, _ = shell.communicate(timeout=30)
+            self.fail("the session hangs after\n" + output)
+        return re.split(r"^@@\d+@@\n", output, flags=re.M)[1:]
+
+    def test_console_blocks_of_the_readme_print_what_they_show(self):
+        shown = [entry for block in blocks(ROOT / "README.md", "console") for entry in entries(block)]
+        self.assertGreater(len(shown), 10, "the README has lost its quick start")
+        with tempfile.TemporaryDirectory(prefix="muster-readme-") as directory:
+            printed = self.run_session([command for command, _ in shown], directory)
+        for (command, wanted), got in zip(shown, printed, strict=True):
+            self.assertEqual(loose(wanted), loose(got), command)
+
+    def test_every_command_and_option_that_is_shown_exists(self):
+        seen = 0
+        for document in DOCUMENTS:
+            for block in blocks(document, "(?:sh|console)"):
+                for line in block.replace("\\\n", " ").splitlines():
+                    seen += self.check_line(document, line)
+        self.assertGreater(seen, 40)
+
+    def check_line(self, document, line):
+        found = re.search(r"(?:^|[\s$/;&|(])(musterd?|\./dev)(?=\s)(.*)", line.split(" #")[0])
+        if not found or line.lstrip().startswith("#"):
+            return 0
+        program, rest = found.groups()
+        where = f"{document.name}: {line}"
+        words = shlex.split(re.split(r"\s--\s|[;|&<>)]", rest + " ")[0])
+        if program == "./dev":
+            self.assertIn(f"  {words[0]} ", (ROOT / "dev").read_text(encoding="utf-8"), where)
+            return 1
+        command = "" if program == "musterd" else words[0]
+        text = help_of(program, command if not command.startswith("-") else "")
+        self.assertIsNotNone(text, where)
+        actions = [word for word in words[1:2] if re.search(rf"^  {word} ", text, re.M)]
+        if program == "muster" and actions:
+            done = subprocess.run([BUILD / "bin/muster", command, *actions, "--help"],
+                                  capture_output=True, text=True, check=False)
+            text += done.stdout
+        for option in (word.split("=")[0] for word in words if word.startswith("--")):
+            self.assertRegex(text, rf"(?m)(^|[\s,]){option}\b", where)
+        return 1
+
+    def test_code_compiles(self):
+        for name, prelude in SNIPPETS.items():
+            code = "\n".join(blocks(ROOT / name, "cpp"))
+            self.assertTrue(code, name)
+            # An ellipsis stands for what is the reader's own.
+            code = re.sub(r"\)\s*…", ") {}", code).replace("…", "")
+            heads = [line for line in code.splitlines() if line.startswith(("#include", "using "))]
+            body = [line for line in code.splitlines() if line not in heads]
+            lines = [line.strip() for line in prelude.splitlines()]
+            source = "\n".join([*lines, *heads, "void shown() {", *body, "}", ""])
+            source = source.replace("<muster/", "<")
+            done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-x", "c++", "-",
+                                   f"-I{ROOT}/src", f"-I{BUILD}/proto"], input=source, text=True,
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0, f"{name}\n{source}\n{done.stderr}")
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# shellcheck disable=SC2016  # What stands in single quotes is for the shell inside.
+# Installs the packages on a Debian that has nothing else, uses them there, and takes them out again.
+#
+# usage: chroot_test.sh DIRECTORY_OF_PACKAGES    (as root; makes a system below $TMPDIR and removes it)
+set -euo pipefail
+packages=$(readlink -f "$1")
+root=$(mktemp -d "${TMPDIR:-/tmp}/muster-chroot-XXXXXX")
+trap 'rm -rf --one-file-system "$root"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+# Own processes and mounts end with the command; the network is none but its own loopback.
+inside() {
+  unshare --mount --pid --net --fork --kill-child --mount-proc="$root/proc" \
+    chroot "$root" sh -euc "ip link set lo up 2>/dev/null || true; $1"
+}
+
+# shellcheck source=/dev/null
+. /etc/os-release
+mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)
+echo "== a new Debian ($VERSION_CODENAME)"
+mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --include=iproute2 \
+  "$VERSION_CODENAME" "$root" "${sources[@]}"
+cp "$packages"/*.deb "$root/var/tmp/"
+cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+
+echo "== install"
+chroot "$root" sh -euc 'export DEBIAN_FRONTEND=noninteractive
+  apt-get install -qq -y /var/tmp/muster_*.deb /var/tmp/musterd_*.deb </dev/null >/var/tmp/apt.log 2>&1 ||
+    { cat /var/tmp/apt.log; exit 1; }'
+inside 'test -x /usr/bin/etcd'   # recommended, hence installed
+[[ $(readlink "$root/etc/systemd/system/etcd.service") == /dev/null ]] ||
+  fail "the package of etcd could start a service of its own"
+[[ $(stat -c %a "$root/etc/muster/musterd.yaml") == 640 ]] || fail "the settings can be read by all"
+for file in usr/share/man/man1/muster-run.1 usr/share/man/man8/musterd.8 \
+  usr/share/bash-completion/completions/muster usr/lib/systemd/system/musterd.service \
+  usr/lib/systemd/system/muster-run@.service usr/libexec/muster/muster-guardian; do
+  [[ -s $root/$file || -s $root/$file.gz ]] || fail "$file is missing"
+done
+
+echo "== the command"
+inside 'test "$(muster run --arbiter file:///tmp/arbiter --name once -- sh -c "echo epoch \$MUSTER_EPOCH")" = "epoch 1"'
+
+echo "== the server, as its unit starts it"
+inside 'setpriv --reuid=muster --regid=muster --clear-groups musterd --config /etc/muster/musterd.yaml >/tmp/musterd.log 2>&1 &
+  for _ in $(seq 100); do muster health >/dev/null 2>&1 && break; sleep 0.2; done
+  muster health; muster node register o1 --type object --address 10.0.0.7 --port 7000; muster nodes | grep o1' ||
+  fail "$(cat "$root/tmp/musterd.log")"
+
+echo "== a managed engine with the recommended etcd"
+inside 'mkdir -p /tmp/m && chown muster /tmp/m
+  setpriv --reuid=muster --regid=muster --clear-groups musterd --insecure --id s1 --engine managed \
+    --data-dir /tmp/m --peers s1=127.0.0.1:9001 >/tmp/managed.log 2>&1 &
+  for _ in $(seq 150); do muster health >/dev/null 2>&1 && break; sleep 0.2; done
+  muster server list | grep s1' || fail "$(cat "$root/tmp/managed.log")"
+
+echo "== take out"
+chroot "$root" sh -euc 'DEBIAN_FRONTEND=noninteractive apt-get purge -qq -y musterd muster </dev/null >/dev/null 2>&1'
+[[ ! -e $root/usr/bin/musterd && ! -e $root/usr/bin/muster ]] || fail "programs are left behind"
+[[ ! -L $root/etc/systemd/system/etcd.service ]] || fail "etcd's service is still masked"
+[[ -d $root/var/lib/muster/state ]] || fail "the state has gone with the package"
+echo "ok"

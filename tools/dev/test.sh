@@ -74,7 +74,15 @@ avoid_random_layout() {
 suite_check() { run_checks "${text_checks[@]}"; }
 suite_build() { build_preset dev; }
 suite_compile() { run_checks "${compiled_checks[@]}"; }
-suite_tests() { build_preset dev && run_ctest dev "been declared"; }
+# Every case that docs/defects.md names must be among those that ran.
+suite_tests() {
+  local cases=$PWD/build/cases status=0
+  build_preset dev || return
+  rm -rf "$cases"
+  GTEST_OUTPUT="xml:$cases/" run_ctest dev "been declared" || status=1
+  python3 tools/check/ledger.py --root . --results "$cases" || status=1
+  return "$status"
+}
 # Of the dev build, which is there already: what is tested is how it is packed.
 suite_packages() {
   make_packages dev build/packages-dev && tests/packaging/chroot_test.sh build/packages-dev
@@ -144,17 +152,21 @@ run_tests() {
 
 # run_soak [SEEDS] [SCHEDULES]: what a test run can afford only in small: the simulations over far
 # more seeds, `muster run` with real processes under far more schedules on each of three stores, and
-# more kills of servers under load.
+# more kills of servers under load, and histories of real clusters. Says how much time was simulated.
 run_soak() {
   local seeds=${1:-1000000} schedules=${2:-3334}
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
-    build_preset release tests_sim test_run_schedules test_musterd_kills || return
+    build_preset release tests_sim test_run_schedules test_musterd_kills \
+      test_musterd_linearizability || return
   MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" \
     -L '^(sim|model)$'
+  grep 'simulated hours' "$(build_dir release)/Testing/Temporary/LastTest.log" || true
   MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
     -R '^test_run_schedules'
   MUSTER_KILL_CYCLES=40 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
+  MUSTER_LINEARIZABILITY_ROUNDS=50 run_suite histories run_ctest release "histories of clusters" \
+    -R '^test_musterd_linearizability$'
   report
 }

@@ -143,7 +143,8 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     for (const Duration each :
          {m.heartbeat_interval, m.suspect_timeout, m.down_timeout, m.joining_timeout,
           m.leader_grace_period, c.heartbeat_batch_interval, m.flap_window, m.down_brake_window,
-          c.lease_timeout, c.renew_interval, c.request_timeout, c.crl_refresh, c.crl_max_age}) {
+          c.lease_timeout, c.renew_interval, c.request_timeout, c.crl_refresh, c.crl_max_age,
+          c.connection_max_age}) {
       all += std::to_string(each.count()) + "|";
     }
     return all + std::to_string(m.flap_threshold) + "|" + std::to_string(m.down_brake_share) + "|" +
@@ -280,6 +281,8 @@ TEST(ServerConfigTest, AListOfRevokedCertificatesComesFromOnePlaceAndInTime) {
   EXPECT_THAT(with({"--crl-url", "ftp://l"}), HasSubstr("http://"));
   EXPECT_THAT(with({"--crl-file", "l", "--crl-max-age", "1m"}), HasSubstr("crl_max_age"));
   EXPECT_THAT(problem({"--dev", "--crl-file", "l"}), HasSubstr("contradicts"));
+  EXPECT_THAT(with({"--connection-max-age", "500ms"}), HasSubstr("at least 1s"));
+  EXPECT_THAT(with({"--connection-max-age", "600h"}), HasSubstr("at most 24h"));
 }
 
 TEST(ServerConfigTest, LimitsAreOffOnLoopbackOnlyAndAllowTheHeartbeatInterval) {

@@ -66,6 +66,17 @@ TEST_F(ClusterStateTest, AnUnknownCommandStopsAndChangesNothing) {
   EXPECT_TRUE(state_.apply("\xff", {1, 0, at(0)}).is(Errc::kCorrupt));
 }
 
+// Found by fuzzing: written again it would be no condition at all.
+TEST_F(ClusterStateTest, AConditionThatCannotBeWrittenIsNotRead) {
+  const std::string bodies[] = {{"\x20\x00", 2}, {"\x18\x00", 2}, {"\x30\x00", 2}, {"\x2a\x00", 2}};
+  for (const std::string& body : bodies) {
+    membership::WireWriter out;
+    out.number(1, 1);
+    out.message(11, body);
+    EXPECT_TRUE(decode(out.bytes()).is(Errc::kCorrupt));
+  }
+}
+
 TEST_F(ClusterStateTest, AGuardedPutHappensOnlyWhileTheOtherKeyIsAsStated) {
   const KvRevision guard = apply(StorePut{"guard", "x", Absent{}, {}, {}})->revision;
   EXPECT_TRUE(apply(StorePut{"a", "1", Absent{}, StoreGuard{"guard", AtRevision{guard}}, {}}));
@@ -158,6 +169,11 @@ TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
                   .is(Errc::kInvalid));
   EXPECT_TRUE(
       validate(StorePut{"a", "", AnyVersion{}, StoreGuard{"", Absent{}}, {}}).is(Errc::kInvalid));
+  for (const Command& never : {Command(StorePut{"a", "", AtRevision{0}, {}, {}}),
+                               Command(StorePut{"a", "", {}, StoreGuard{"g", AtRevision{0}}, {}}),
+                               Command(StoreRemove{"a", AtRevision{0}, {}})}) {
+    EXPECT_TRUE(validate(never).is(Errc::kInvalid));
+  }
   EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", 1, {}}).is(Errc::kInvalid));
   EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
 }

@@ -1,5 +1,6 @@
 #include "core/cluster/commands.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -33,13 +34,16 @@ void write(WireWriter& out, std::uint32_t field, const KvCondition& when) {
   if (const auto* at = std::get_if<AtRevision>(&when)) out.number(field + 1, at->revision);
 }
 
+/// What nobody writes is not read either: written again it would be no condition at all.
 bool read(WireReader& in, std::uint32_t field, KvCondition& when) {
   if (in.field() == field) {
-    if (in.number(1) == 1) when = Absent{};
+    when = Absent{};
+    if (in.number() != 1) in.fail();
     return true;
   }
   if (in.field() == field + 1) {
     when = AtRevision{in.number()};
+    if (when == KvCondition(AtRevision{0})) in.fail();
     return true;
   }
   return false;
@@ -94,7 +98,11 @@ struct ReadField {
   bool operator()(StorePut& c) const {
     if (in.field() == 1) return c.key = std::string(in.message()), true;
     if (in.field() == 2) return c.value = std::string(in.message()), true;
-    if (in.field() == 5) return guard(c).key = std::string(in.message()), true;
+    if (in.field() == 5) {
+      guard(c).key = std::string(in.message());
+      if (c.guard->key.empty()) in.fail();
+      return true;
+    }
     if (in.field() == 6 || in.field() == 7) return read(in, 6, guard(c).when);
     return read(in, 3, c.when);
   }
@@ -106,7 +114,7 @@ struct ReadField {
     if (in.field() == 1) return c.id = in.text(), true;
     if (in.field() == 2) return c.address = in.text(), true;
     if (in.field() == 3) return c.version = in.text(), true;
-    if (in.field() == 5) return c.level = in.number(), true;
+    if (in.field() == 5) return c.level = std::max<std::uint64_t>(in.number(), 1), true;
     return false;
   }
   bool operator()(ForgetServer& c) const {
@@ -156,6 +164,7 @@ Result<Command> read_kind(std::uint32_t field, std::string_view bytes) {
 struct Validate {
   Status operator()(const ChangeTopology& c) const { return membership::validate(c.command); }
   Status operator()(const StorePut& c) const {
+    if (Status s = condition(c.when); !s) return s;
     if (c.value.size() > kValueBytesMax) {
       return {Errc::kInvalid, "value must have at most 262144 bytes"};
     }
@@ -163,10 +172,14 @@ struct Validate {
       if (Status s = validate_key(c.guard->key); !s) {
         return {Errc::kInvalid, "guard: " + s.error().message};
       }
+      if (Status s = condition(c.guard->when); !s) return s;
     }
     return validate_key(c.key);
   }
-  Status operator()(const StoreRemove& c) const { return validate_key(c.key); }
+  Status operator()(const StoreRemove& c) const {
+    if (Status s = condition(c.when); !s) return s;
+    return validate_key(c.key);
+  }
   Status operator()(const AnnounceServer& c) const {
     if (c.address.empty() || c.address.size() > membership::kTextBytesMax) {
       return {Errc::kInvalid, "address must have 1 to 1024 bytes"};
@@ -184,6 +197,10 @@ struct Validate {
     return Done{};
   }
 
+  static Status condition(const KvCondition& when) {
+    if (when != KvCondition(AtRevision{0})) return Done{};
+    return {Errc::kInvalid, "at_revision must be above 0"};
+  }
   /// As long as a host's name, which it is unless somebody chose another.
   static Status server_id(const std::string& id) {
     if (!id.empty() && id.size() <= 253) return Done{};

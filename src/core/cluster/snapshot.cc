@@ -1,5 +1,6 @@
 #include "core/cluster/snapshot.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "core/membership/node_codec.h"
@@ -220,7 +221,7 @@ Status SnapshotAssembler::add_server(std::string_view bytes) {
         server.announced_at = in.time();
         break;
       case kLevel:
-        server.level = in.number();
+        server.level = std::max<std::uint64_t>(in.number(), 1);
         break;
       default:
         in.keep(server.unknown);

@@ -83,7 +83,7 @@ function options(lines: Line[], series: SeriesWindow, width: number): uPlot.Opti
       { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => figure(tick)) },
     ],
     series: [{}, ...lines.map((line) => ({
-      label: line.label, stroke: colour(line.colour), width: 1.5, points: { show: false },
+      label: line.label, stroke: colour(line.colour), width: 1.5, points: { size: 3 },
     }))],
   };
 }

@@ -71,7 +71,7 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
     // The caller may be gone by now; what it sent took effect all the same.
     if (reply_lost || alive.expired()) return;
     world_.after(travel(), [this, alive, answer, result = std::move(result)]() mutable {
-      if (alive.expired() || cut_off_) return;
+      if (alive.expired() || (cut_off_ && shared_->cut_off_is_deaf)) return;
       process_.post([answer, result = std::move(result)]() mutable { answer(std::move(result)); });
     });
   });

@@ -38,6 +38,8 @@ struct SharedStore {
   bool conditional_remove = true;  ///< False: as on S3.
   bool guarded_put = false;        ///< True: as on etcd.
   bool watch = false;              ///< True: as on etcd; each push travels like a reply.
+  /// Whoever is cut off does not hear replies that were under way, either.
+  bool cut_off_is_deaf = false;
   /// Counts the moments in which the store lost its power, and with it every write that had been
   /// sent and was not yet on disk. None of them had been acknowledged or shown to anybody.
   std::uint64_t power_losses = 0;

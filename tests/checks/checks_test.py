@@ -29,16 +29,16 @@ class CheckTest(unittest.TestCase):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(textwrap.dedent(text))
 
-    def run_check(self, name):
-        command = [sys.executable, "-B", CHECKS / f"{name}.py", "--root", self.tree]
+    def run_check(self, name, options=()):
+        command = [sys.executable, "-B", CHECKS / f"{name}.py", "--root", self.tree, *options]
         return subprocess.run(command, capture_output=True, text=True)
 
-    def assert_passes(self, name):
-        run = self.run_check(name)
+    def assert_passes(self, name, options=()):
+        run = self.run_check(name, options)
         self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
 
-    def assert_finds(self, name, *expected):
-        run = self.run_check(name)
+    def assert_finds(self, name, *expected, options=()):
+        run = self.run_check(name, options)
         self.assertEqual(run.returncode, 1, run.stdout + run.stderr)
         for words in expected:
             self.assertIn(words, run.stdout)
@@ -253,6 +253,26 @@ class LedgerTest(CheckTest):
         self.write("docs/defects.md", self.ROW.format("ATest.IsGone") + "| S02 | words | none |\n")
         self.assert_finds("ledger", "docs/defects.md:1: S01 names ATest.IsGone",
                           "docs/defects.md:2: S02 names no test")
+
+    RESULTS = """<testsuites><testsuite name="ATest">
+        <testcase name="Exists{}" status="run" result="{}" classname="{}ATest">{}</testcase>
+        </testsuite></testsuites>"""
+
+    def test_finds_a_test_that_did_not_run_was_skipped_or_failed(self):
+        self.write("src/core/a_test.cc", "TEST(ATest, Exists) {}\n")
+        self.write("docs/defects.md", self.ROW.format("ATest.Exists"))
+        (self.tree / "cases").mkdir()
+        results = ["--results", str(self.tree / "cases")]
+        self.assert_finds("ledger", "S01 names ATest.Exists, which did not run", options=results)
+        self.write("cases/a.xml", self.RESULTS.format("", "skipped", "", ""))
+        self.assert_finds("ledger", "S01 names ATest.Exists, which did not run", options=results)
+        self.write("cases/a.xml", self.RESULTS.format("", "completed", "", ""))
+        self.assert_passes("ledger", options=results)
+        self.write("cases/b.xml", self.RESULTS.format("/0", "completed", "Stores/", "<failure/>"))
+        self.assert_finds("ledger", "S01 names ATest.Exists, which did not run", options=results)
+        self.write("cases/b.xml", self.RESULTS.format("/0", "completed", "Stores/", ""))
+        (self.tree / "cases/a.xml").unlink()
+        self.assert_passes("ledger", options=results)
 
 
 class CompiledTest(CheckTest):

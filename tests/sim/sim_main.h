@@ -87,9 +87,9 @@ inline int simulate(const char* program, int argc, char** argv, SimArguments arg
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   std::printf(
-      "%llu seeds, %.0f simulated hours, %llu terms, %llu events, %.1f CPU s, "
+      "%s: %llu seeds, %.0f simulated hours, %llu terms, %llu events, %.1f CPU s, "
       "%.1f simulated hours per CPU s\n",
-      static_cast<unsigned long long>(arguments.seeds), hours,
+      program, static_cast<unsigned long long>(arguments.seeds), hours,
       static_cast<unsigned long long>(terms), static_cast<unsigned long long>(events), cpu,
       hours / cpu);
   if (arguments.expect_violation) {

@@ -83,11 +83,13 @@ def strip(text):
 class Check:
     """One run of one check: knows the root, collects findings, honours tools/check/allow.txt."""
 
-    def __init__(self, name, purpose):
+    def __init__(self, name, purpose, add_options=lambda parser: None):
         parser = argparse.ArgumentParser(description=purpose)
         parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path("."))
+        add_options(parser)
         self.name = name
-        self.root = parser.parse_args().root.resolve()
+        self.options = parser.parse_args()
+        self.root = self.options.root.resolve()
         self.findings = 0
         self.allowed = self._allowances()
 

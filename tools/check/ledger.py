@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Every test that docs/defects.md names exists."""
+"""Every test that docs/defects.md names exists; with --results, it also ran and passed."""
 
+import pathlib
 import re
+import xml.etree.ElementTree
 
 import common
 
@@ -9,10 +11,38 @@ TEST = re.compile(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)")
 NAMED = re.compile(r"`(\w+\.\w+)`")
 ROW = re.compile(r"^\| ([STCP]\d\d) \|")
 
-check = common.Check("ledger", __doc__)
-known = set()
-for path in common.sources(check.root):
-    known.update(".".join(found) for found in TEST.findall(common.read(check.root, path)))
+
+def add_options(parser):
+    parser.add_argument("--results", type=pathlib.Path,
+                        help="the folder that GTEST_OUTPUT=xml: named while the tests ran")
+
+
+def plain(name):
+    """Prefix/Suite and Test/3 are how a parameterized Suite.Test is written down."""
+    return [part for part in name.split("/") if not part.isdigit()]
+
+
+def passed_tests(folder):
+    """The tests that ran to their end in some program and failed in none."""
+    passed, failed = set(), set()
+    for path in sorted(folder.glob("*.xml")):
+        for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+            test = f"{plain(case.get('classname'))[-1]}.{plain(case.get('name'))[0]}"
+            if case.find("failure") is not None:
+                failed.add(test)
+            elif case.get("result") == "completed":
+                passed.add(test)
+    return passed - failed
+
+
+def existing_tests(root):
+    return {".".join(found) for path in common.sources(root)
+            for found in TEST.findall(common.read(root, path))}
+
+
+check = common.Check("ledger", __doc__, add_options)
+known = existing_tests(check.root)
+ran = passed_tests(check.options.results) if check.options.results else known
 ledger = check.root / "docs" / "defects.md"
 if ledger.exists():
     for number, line in enumerate(ledger.read_text().splitlines(), 1):
@@ -25,4 +55,7 @@ if ledger.exists():
         for test in named:
             if test not in known:
                 check.report("docs/defects.md", number, f"{row[1]} names {test}, which does not exist.")
+            elif test not in ran:
+                check.report("docs/defects.md", number,
+                             f"{row[1]} names {test}, which did not run and pass.")
 check.finish()

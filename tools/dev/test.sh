@@ -6,6 +6,7 @@ source tools/dev/budgets.sh
 passed=0
 failed=0
 skipped=0
+crowded=()
 failed_suites=()
 times=()
 
@@ -36,7 +37,24 @@ run_ctest() {
   rm -f "$results"
   "${sanitizer_run[@]}" ctest --test-dir "$dir" -j6 --output-on-failure --output-junit "$results" "$@"
   [[ -f $results ]] || return 1
+  again_alone "$dir" "$results"
   count_results "$results"
+}
+
+# again_alone DIR JUNIT_FILE: real processes share two cores with five other tests, and a deadline of
+# theirs may pass for that alone. A test that failed runs once more with the machine to itself; if it
+# passes then, it counts as passed and is named at the end, because it wants a look.
+again_alone() {
+  local dir=$1 results=$2 names name
+  mapfile -t names < <(sed -n 's/^.*<testcase name="\([^"]*\)".*status="fail".*$/\1/p' "$results")
+  ((${#names[@]} > 0 && ${#names[@]} <= 4)) || return 0
+  for name in "${names[@]}"; do
+    say "    $name failed beside others: once more, alone"
+    if "${sanitizer_run[@]}" ctest --test-dir "$dir" --output-on-failure -R "^$name\$"; then
+      crowded+=("$name")
+      sed -i "s/\(<testcase name=\"$name\".*status=\"\)fail\"/\1run\"/" "$results"
+    fi
+  done
 }
 
 # Sanitizers of this age cannot map their shadow memory when the kernel randomizes more than
@@ -56,7 +74,15 @@ avoid_random_layout() {
 suite_check() { run_checks "${text_checks[@]}"; }
 suite_build() { build_preset dev; }
 suite_compile() { run_checks "${compiled_checks[@]}"; }
-suite_tests() { build_preset dev && run_ctest dev "been declared"; }
+# Every case that docs/defects.md names must be among those that ran.
+suite_tests() {
+  local cases=$PWD/build/cases status=0
+  build_preset dev || return
+  rm -rf "$cases"
+  GTEST_OUTPUT="xml:$cases/" run_ctest dev "been declared" || status=1
+  python3 tools/check/ledger.py --root . --results "$cases" || status=1
+  return "$status"
+}
 # Of the dev build, which is there already: what is tested is how it is packed.
 suite_packages() {
   make_packages dev build/packages-dev && tests/packaging/chroot_test.sh build/packages-dev
@@ -96,6 +122,7 @@ report() {
     if [[ -n ${budget[$name]:-} ]] && ((took > budget[$name])); then note='  over budget'; fi
     printf '%-10s %8s %8s%s\n' "$name" "${budget[$name]:--}" "$took" "$note"
   done
+  ((${#crowded[@]} == 0)) || printf '\npassed only when alone: %s\n' "${crowded[*]}"
   ((${#failed_suites[@]} == 0)) || printf '\nfailed: %s\n' "${failed_suites[*]}"
   printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
   ((failed == 0))
@@ -125,17 +152,21 @@ run_tests() {
 
 # run_soak [SEEDS] [SCHEDULES]: what a test run can afford only in small: the simulations over far
 # more seeds, `muster run` with real processes under far more schedules on each of three stores, and
-# more kills of servers under load.
+# more kills of servers under load, and histories of real clusters. Says how much time was simulated.
 run_soak() {
   local seeds=${1:-1000000} schedules=${2:-3334}
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
-    build_preset release tests_sim test_run_schedules test_musterd_kills || return
+    build_preset release tests_sim test_run_schedules test_musterd_kills \
+      test_musterd_linearizability || return
   MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" \
     -L '^(sim|model)$'
+  grep 'simulated hours' "$(build_dir release)/Testing/Temporary/LastTest.log" || true
   MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
     -R '^test_run_schedules'
   MUSTER_KILL_CYCLES=40 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
+  MUSTER_LINEARIZABILITY_ROUNDS=50 run_suite histories run_ctest release "histories of clusters" \
+    -R '^test_musterd_linearizability$'
   report
 }

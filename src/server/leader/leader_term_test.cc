@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/membership/testing.h"
+#include "platform/event_loop.h"
 #include "store/memory/memory_store.h"
 
 namespace muster::server {

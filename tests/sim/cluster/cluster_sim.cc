@@ -56,6 +56,7 @@ ClusterSim::ClusterSim(std::uint64_t seed, ClusterSimOptions options)
   store_->watch = random.chance(store_->guarded_put ? 0.7 : 0.2);
   store_->conditional_remove = store_->guarded_put;
   store_->faults = engine_faults(random);
+  store_->cut_off_is_deaf = true;
   store_->on_send = [this](const Key& key, const std::string& body) {
     invariants_.reference().sending(key, body);
   };

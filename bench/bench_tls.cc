@@ -33,7 +33,8 @@ class Side {
   Side(RpcPump& pump, std::string name, const std::string& dir, std::vector<std::string> words,
        const std::optional<ClientPem>& pem)
       : name_(std::move(name)),
-        server_("s1", "file://" + dir + "/" + name_, dir, with_lease(std::move(words)), true, pem),
+        server_("s1", "file://" + dir + "/" + name_, dir, with_lease(std::move(words)), true, {},
+                pem),
         channel_(testing::open_channel(server_.address(), pem)) {
     v1::RegisterNodeRequest request;
     *request.mutable_node() = testing::node("n1");

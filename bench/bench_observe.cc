@@ -148,7 +148,7 @@ double decision_us() {
   const MonoTime began = boot_now();
   for (std::size_t i = 0; i < kDecisions; ++i) {
     event.node.id = NodeId(node_id(i % kNodes));
-    log.add(describe(event, command, reason));
+    log.add(cluster::describe(event, command, reason));
   }
   return in_ms(boot_now() - began) * 1000 / kDecisions;
 }
@@ -164,7 +164,7 @@ void measure_decisions(Report& report, double command_us) {
 
 int run() {
   Report report("observe");
-  const int port = testing::free_port();
+  const int port = free_port();
   testing::MusterdCluster cluster(
       {.servers = 1,
        .extra_args = {"--limits", "off", "--http-listen", "127.0.0.1:" + std::to_string(port)},

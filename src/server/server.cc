@@ -52,7 +52,8 @@ engine::Members to_members(const v1::AdmitResponse& response) {
 /// Calls that last: how long is no measure of anything.
 bool is_stream(const std::string& method) {
   return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
-         method.ends_with("/Watch") || method.ends_with("/Backup");
+         method.ends_with("/PutStream") || method.ends_with("/Watch") ||
+         method.ends_with("/Backup");
 }
 
 }  // namespace

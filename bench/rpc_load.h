@@ -161,7 +161,10 @@ class RpcStream {
   static void write_next(const std::shared_ptr<State>& state) {
     state->writing = !state->unsent.empty();
     if (!state->writing) return;
-    state->stream->Write(state->unsent.front(), RpcPump::tag([state](bool ok) {
+    // What waits together leaves together.
+    grpc::WriteOptions options;
+    if (state->unsent.size() > 1) options.set_buffer_hint();
+    state->stream->Write(state->unsent.front(), options, RpcPump::tag([state](bool ok) {
                            if (!ok || state->closed) return;
                            state->unsent.pop_front();
                            write_next(state);

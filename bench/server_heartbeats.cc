@@ -137,7 +137,7 @@ Usage unary_heartbeats(RpcPump& pump, const std::string& endpoint, pid_t server,
   paced(pump, server, time, kPerSecond, 1, answers, usage, [&](std::uint64_t i) {
     unary<v1::HeartbeatResponse>(pump, channels[i % kNodes], kHeartbeat, heartbeat(i % kNodes), 30s,
                                  [&](const grpc::Status& status, v1::HeartbeatResponse&) {
-                                   MUSTER_CHECK(status.ok());
+                                   expect_ok("Heartbeat", status);
                                    ++answers;
                                  });
   });

@@ -18,17 +18,17 @@ testing::EtcdClusterOptions etcd_options(int members, bool tmpfs) {
   return options;
 }
 
-void expect_ok(const char* what, const grpc::Status& status) {
-  if (!status.ok()) std::fprintf(stderr, "%s: %s\n", what, status.error_message().c_str());
-  MUSTER_CHECK(status.ok());
-}
-
 std::string digits(std::size_t number, std::size_t width) {
   const std::string text = std::to_string(number);
   return std::string(width - std::min(width, text.size()), '0') + text;
 }
 
 }  // namespace
+
+void expect_ok(const char* what, const grpc::Status& status) {
+  if (!status.ok()) std::fprintf(stderr, "%s: %s\n", what, status.error_message().c_str());
+  MUSTER_CHECK(status.ok());
+}
 
 ServerPair::ServerPair(int members, bool tmpfs, std::vector<std::string> musterd_args)
     : engine(etcd_options(members, tmpfs)),

@@ -20,6 +20,9 @@ struct ServerPair {
   testing::EtcdCluster etcd;
 };
 
+/// A call that failed would make every figure worthless: it ends the program with its message.
+void expect_ok(const char* what, const grpc::Status& status);
+
 /// Requests as both sides take them. `bytes` is the size of the value.
 [[nodiscard]] std::string key_of(std::size_t number);
 

@@ -104,7 +104,7 @@ FanOut muster_fan_out(RpcPump& pump, const std::string& endpoint, pid_t server,
         unary<v1::RegisterNodeResponse>(
             pump, writer, "/muster.v1.CoordinatorService/RegisterNode", request, 30s,
             [done = std::move(done)](const grpc::Status& status, v1::RegisterNodeResponse&) {
-              MUSTER_CHECK(status.ok());
+              expect_ok("RegisterNode", status);
               done();
             });
       });

@@ -6,6 +6,7 @@ find_package(gRPC CONFIG REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
+find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 # Its flags matter: the shape of its types depends on them.
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)

@@ -1,9 +1,11 @@
 #include "base/log.h"
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
 
 #include "base/mutex.h"
+#include "base/text.h"
 
 namespace muster {
 namespace {
@@ -12,9 +14,9 @@ struct SinkState {
   LogSink sink = [](const LogLine& line) {
     std::fprintf(stderr, "%s %s\n", to_string(line.level), format_text(line).c_str());
   };
-  LogLevel least = LogLevel::kInfo;
 };
 
+std::atomic<LogLevel> g_least{LogLevel::kInfo};
 Mutex g_mutex;
 std::shared_ptr<const SinkState> g_state GUARDED_BY(g_mutex) = std::make_shared<SinkState>();
 
@@ -62,15 +64,77 @@ std::string format_text(const LogLine& line) {
   return out;
 }
 
+void append_json(std::string& out, std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  out += '"';
+  // JSON is UTF-8: what is not becomes question marks.
+  const bool text_ok = is_utf8(text);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20) {
+      out += "\\u00";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += byte >= 0x80 && !text_ok ? '?' : c;
+    }
+  }
+  out += '"';
+}
+
+std::string format_json(const LogLine& line, WallTime time) {
+  std::string out = "{\"time\":" + std::to_string(to_ms(time)) + ",\"level\":";
+  append_json(out, to_string(line.level));
+  out += ",\"message\":";
+  append_json(out, line.message);
+  for (const auto& [key, value] : line.fields) {
+    out += ',';
+    append_json(out, key);
+    out += ':';
+    append_json(out, value);
+  }
+  return out + '}';
+}
+
+bool log_enabled(LogLevel level) {
+  return level >= g_least.load(std::memory_order_relaxed);
+}
+
+void set_log_level(LogLevel least) {
+  g_least.store(least);
+}
+
+LogLevel log_level() {
+  return g_least.load();
+}
+
+Result<LogLevel> parse_log_level(std::string_view text) {
+  for (const LogLevel level :
+       {LogLevel::kDebug, LogLevel::kInfo, LogLevel::kWarn, LogLevel::kError}) {
+    if (text == to_string(level)) return level;
+  }
+  return {Errc::kInvalid, "a log level is debug, info, warn or error"};
+}
+
 void log(const LogLine& line) {
+  if (!log_enabled(line.level)) return;
   std::shared_ptr<const SinkState> state;
   {
     MutexLock lock(g_mutex);
     state = g_state;
   }
-  if (state->sink && line.level >= state->least) state->sink(line);
+  if (state->sink) state->sink(line);
 }
 
+void log_debug(std::string_view message,
+               std::vector<std::pair<std::string_view, std::string>> fields) {
+  if (log_enabled(LogLevel::kDebug)) log({LogLevel::kDebug, message, std::move(fields)});
+}
 void log_info(std::string_view message,
               std::vector<std::pair<std::string_view, std::string>> fields) {
   log({LogLevel::kInfo, message, std::move(fields)});
@@ -87,7 +151,7 @@ void log_error(std::string_view message,
 void set_log_sink(LogSink sink, LogLevel least) {
   auto state = std::make_shared<SinkState>();
   state->sink = std::move(sink);
-  state->least = least;
+  set_log_level(least);
   MutexLock lock(g_mutex);
   g_state = std::move(state);
 }

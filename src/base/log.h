@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+#include "base/time.h"
+
 namespace muster {
 
 enum class LogLevel { kDebug, kInfo, kWarn, kError };
@@ -22,6 +25,10 @@ struct LogLine {
 
 /// Writes a line to the sink in force (standard error as text until set_log_sink). Any thread.
 void log(const LogLine& line);
+/// Whether a line of this level is written at all: asked before something costly is put together.
+[[nodiscard]] bool log_enabled(LogLevel level);
+void log_debug(std::string_view message,
+               std::vector<std::pair<std::string_view, std::string>> fields = {});
 void log_info(std::string_view message,
               std::vector<std::pair<std::string_view, std::string>> fields = {});
 void log_warn(std::string_view message,
@@ -33,6 +40,14 @@ using LogSink = std::function<void(const LogLine&)>;
 /// Replaces the sink; an empty one silences everything. Lines below `least` are dropped.
 void set_log_sink(LogSink sink, LogLevel least = LogLevel::kInfo);
 
+/// Other lines are dropped from now on. Any thread.
+void set_log_level(LogLevel least);
+[[nodiscard]] LogLevel log_level();
+/// "debug", "info", "warn" or "error"; kInvalid otherwise.
+[[nodiscard]] Result<LogLevel> parse_log_level(std::string_view text);
+
+/// One JSON object: time (ms since 1970), level, message, and every field by its name.
+[[nodiscard]] std::string format_json(const LogLine& line, WallTime time);
 /// message key=value …, quoted where a value holds spaces or quotes.
 [[nodiscard]] std::string format_text(const LogLine& line);
 

@@ -93,10 +93,12 @@ class ProcessScene : public ::testing::Test {
       loop.post([&turn] { turn(); });
     };
     turn();
-    // Long turns: a sanitizer makes spawning slow, and a loop without time left does not look at
-    // its descriptors.
-    const MonoTime end = loop.now() + 30s;
-    while (!holds() && loop.now() < end) loop.run_until(loop.now() + 200ms);
+    // A loop without time left does not look at its descriptors, and spawning under a sanitizer on
+    // a busy machine takes any time: so it is given more and more.
+    const MonoTime end = loop.now() + 1min;
+    for (Duration time = 200ms; !holds() && loop.now() < end; time *= 2) {
+      loop.run_until(loop.now() + time);
+    }
     const bool held = holds();
     going = false;
     loop.run_until(loop.now());

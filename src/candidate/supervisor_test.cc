@@ -338,7 +338,6 @@ TEST_F(SupervisorTest, ATaskSaysItselfWhenItIsReady) {
   ASSERT_TRUE(stop());
 }
 
-// A thread cannot be killed, so the process goes, and with it, by its guardian, the command.
 TEST_F(SupervisorTest, ALoopTaskIsRestartedStoppedAndNeedsNoWatchdog) {
   int starts = 0;
   int stops = 0;
@@ -363,6 +362,7 @@ TEST_F(SupervisorTest, ALoopTaskIsRestartedStoppedAndNeedsNoWatchdog) {
   EXPECT_EQ(stops, 2);
 }
 
+// A thread cannot be killed, so the process goes, and with it, by its guardian, the command.
 TEST_F(SupervisorTest, ATaskThatIgnoresItsStopEndsTheProcessBeforeTheDeadline) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

@@ -23,6 +23,8 @@ Status add_name(pki::CertificateOrder& order, const std::string& name) {
     order.ip_addresses.push_back(name);
   } else if (to_lower(name).starts_with("muster:")) {
     return {Errc::kInvalid, "--san " + name + ": muster: names come from --role and --carry alone"};
+  } else if (to_lower(name) == security::kServerName) {
+    return {Errc::kInvalid, "--san " + name + ": this name comes from --role server alone"};
   } else if (is_uri(name)) {
     order.uris.push_back(name);
   } else if (membership::is_hostname(name)) {
@@ -68,6 +70,7 @@ Result<pki::CertificateOrder> certificate_order(const IssueOrder& order, WallTim
     if (Status status = add_name(made, name); !status) return status.error();
   }
   if (Status status = check_addresses(order.role, made); !status) return status.error();
+  if (order.role == Role::kServer) made.dns_names.emplace_back(security::kServerName);
   if (made.not_after > authority_expires) {
     return {
         Errc::kInvalid,

@@ -20,6 +20,8 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_ring_command());
   commands.push_back(make_server_command());
   commands.push_back(make_health_command());
+  commands.push_back(make_explain_command());
+  commands.push_back(make_record_command());
   commands.push_back(make_backup_command());
   commands.push_back(make_restore_command());
   commands.push_back(make_move_command());

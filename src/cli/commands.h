@@ -26,6 +26,8 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_ring_command();
 [[nodiscard]] std::unique_ptr<Command> make_server_command();
 [[nodiscard]] std::unique_ptr<Command> make_health_command();
+[[nodiscard]] std::unique_ptr<Command> make_explain_command();
+[[nodiscard]] std::unique_ptr<Command> make_record_command();
 [[nodiscard]] std::unique_ptr<Command> make_backup_command();
 [[nodiscard]] std::unique_ptr<Command> make_restore_command();
 [[nodiscard]] std::unique_ptr<Command> make_move_command();

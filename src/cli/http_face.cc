@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "coordinator/prometheus_text.h"
 
 namespace muster::cli {
 namespace {
@@ -44,13 +45,19 @@ class Server final : public HttpFace {
     server_.Get("/metrics.json", [this](const auto&, auto& response) {
       answer(response, 200, coordinator_->metrics().to_json());
     });
+    server_.Get("/metrics", [this](const auto&, auto& response) {
+      response.set_header("Cache-Control", "no-store");
+      response.set_content(prometheus_text(*coordinator_),
+                           "text/plain; version=0.0.4; charset=utf-8");
+    });
     server_.Get("/healthz", [](const auto&, auto& response) {
       answer(response, 200, dump({{"healthy", true}}));
     });
     server_.set_error_handler([](const auto&, auto& response) {
       if (!response.body.empty()) return;  // An answer of ours, such as 503 from /leader.
       answer(response, response.status,
-             dump({{"error", "ask for /leader, /workers, /metrics.json or /healthz with GET"}}));
+             dump({{"error",
+                    "ask for /leader, /workers, /metrics, /metrics.json or /healthz with GET"}}));
     });
   }
 

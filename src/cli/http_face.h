@@ -23,7 +23,8 @@ struct ListenAddress {
 ///
 ///   GET /leader        200 while this worker leads, else 503; leader, epoch, deadlineMs
 ///   GET /workers       who is in
-///   GET /metrics.json  the coordinator's metrics
+///   GET /metrics       the coordinator's metrics, in Prometheus' text format
+///   GET /metrics.json  the same as JSON, by the names of seed deployments
 ///   GET /healthz       200 while the process answers
 ///
 /// Answers come from memory and never wait for the store. Without encryption and without

@@ -7,6 +7,7 @@
 #include "cli/fleet_plan.h"
 #include "cli/options.h"
 #include "cli/worker_options.h"
+#include "core/limits/request_limits.h"
 
 namespace muster::cli {
 namespace {
@@ -43,10 +44,28 @@ class LintCommand final : public Command {
   void declare(CLI::App& app) override {
     declare_timings(app, options_);
     add_count(app, "--workers", workers_, "How many workers take part");
+    add_count(app, "--nodes", nodes_, "How many nodes send heartbeats to one musterd");
+    add_duration(app, "--node-heartbeat-interval", node_interval_, "How often each of them does");
+    add_text(app, "--limits-all-heartbeats", "RATE", all_heartbeats_,
+             "musterd's limit of that name, PER_MINUTE:BURST");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    const auto rate = parse_rate(all_heartbeats_);
+    if (!rate) return {Errc::kInvalid, "--limits-all-heartbeats: " + rate.error().message};
+    if (node_interval_ <= Duration(0)) {
+      return {Errc::kInvalid, "--node-heartbeat-interval must be above zero"};
+    }
+    limits_.all_heartbeats = *rate;
+    if (Status status = limits_.validate(node_interval_); !status) return status.error();
+    const std::uint64_t nodes_max = limits_.nodes_max(node_interval_);
+    if (nodes_ > nodes_max) {
+      return {Errc::kInvalid, "the limits of one musterd allow " + std::to_string(nodes_max) +
+                                  " nodes with a heartbeat every " +
+                                  format_duration(node_interval_) + ", not " +
+                                  std::to_string(nodes_) + "; raise --limits-all-heartbeats"};
+    }
     if (Status status = options_.validate(); !status) return status.error();
     const FleetPlan plan = plan_fleet(options_, workers_);
     if (json_) {
@@ -74,7 +93,9 @@ class LintCommand final : public Command {
                        {"putsPerHour", rounded(plan.puts_per_hour)},
                        {"getsPerHour", rounded(plan.gets_per_hour)},
                        {"listsPerHour", rounded(plan.lists_per_hour)},
-                       {"dollarsPerMonth", rounded(plan.dollars_per_month)}};
+                       {"dollarsPerMonth", rounded(plan.dollars_per_month)},
+                       {"nodeHeartbeatInterval", to_ms(node_interval_)},
+                       {"nodesMax", limits_.nodes_max(node_interval_)}};
     return json.dump();
   }
 
@@ -100,11 +121,20 @@ class LintCommand final : public Command {
                           fixed(plan.lists_per_hour, 0) + " LIST"},
          {"cost", "$" + fixed(plan.dollars_per_month, 2) +
                       " a month (US standard prices: $0.005 per 1000 PUT or LIST, $0.0004 per 1000 "
-                      "GET; 730 hours)"}});
+                      "GET; 730 hours)"},
+         {"musterd", "at most " + std::to_string(limits_.nodes_max(node_interval_)) +
+                         " nodes for one server, with a heartbeat every " + time(node_interval_) +
+                         " (" + std::to_string(limits_.all_heartbeats.per_minute) +
+                         " heartbeats a minute, " + std::to_string(limits_.all_heartbeats.burst) +
+                         " at once)"}});
   }
 
   CoordinatorOptions options_;
   std::uint32_t workers_ = 3;
+  RequestLimitOptions limits_;
+  std::uint32_t nodes_ = 1;
+  Duration node_interval_ = 10s;
+  std::string all_heartbeats_ = "10000:500";
   bool json_ = false;
 };
 

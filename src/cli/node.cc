@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/decision_text.h"
 #include "cli/event_text.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
@@ -20,13 +21,14 @@ class NodeCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "node"; }
   [[nodiscard]] const char* summary() const override {
-    return "Register, drain or remove one node";
+    return "Register, drain, remove or explain one node";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster node register o1 --type object --address 10.0.0.7 --port 7000 --keep-alive\n"
            "  muster node drain o1              out of the ring; --cancel takes it back\n"
            "  muster node remove o1\n"
+           "  muster node explain o1            why it is in this state, as a timeline\n"
            "\n"
            "With --keep-alive it sends heartbeats until SIGTERM or SIGINT, prints what happens\n"
            "to the node, and deregisters it at the end; it ends with 1 when another process has\n"
@@ -35,7 +37,7 @@ class NodeCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "register, drain or remove");
+    add_argument(app, "ACTION", action_, "register, drain, remove or explain");
     add_argument(app, "ID", id_, "The node");
     server_.declare(app);
     add_value(app, "--type", "TYPE", "object", "frontend, metadata or object",
@@ -64,16 +66,19 @@ class NodeCommand final : public Command {
   [[nodiscard]] bool lasting() const override { return keep_alive_; }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "register" && action_ != "drain" && action_ != "remove") {
-      return {Errc::kInvalid, action_.empty()
-                                  ? "say what to do: register, drain or remove"
-                                  : "\"" + action_ + "\" is none of register, drain and remove"};
+    if (action_ != "register" && action_ != "drain" && action_ != "remove" &&
+        action_ != "explain") {
+      return {Errc::kInvalid,
+              action_.empty()
+                  ? "say what to do: register, drain, remove or explain"
+                  : "\"" + action_ + "\" is none of register, drain, remove and explain"};
     }
     if (id_.empty()) return {Errc::kInvalid, "say which node: muster node " + action_ + " ID"};
     if (Status status = membership::validate_node_id(id_); !status) return status.error();
     if (action_ == "register") return enter(terminal);
     const auto client = server_.open();
     if (!client) return client.error();
+    if (action_ == "explain") return explain(terminal, **client);
     return action_ == "drain" ? drain(terminal, **client) : remove(terminal, **client);
   }
 
@@ -154,6 +159,24 @@ class NodeCommand final : public Command {
         client::DeregisterNode{NodeId(id_), membership::Generation(generation_)}, server_.call());
     if (!version) return refused(terminal, name(), version.error());
     return report(terminal, *version, " is removed");
+  }
+
+  Result<int> explain(Terminal& terminal, client::Client& client) {
+    const auto why = client.call(client::Explain{id_}, server_.call());
+    if (!why) return refused(terminal, name(), why.error());
+    if (json_) {
+      Json decisions = Json::array();
+      for (const client::DecisionRecord& each : why->decisions) decisions.push_back(to_json(each));
+      terminal.line(dump({{"node_id", id_},
+                          {"state", why->node ? Json(to_string(why->node->state)) : Json(nullptr)},
+                          {"decisions", std::move(decisions)}}));
+    } else {
+      terminal.out << timeline(why->decisions);
+      terminal.line(why->node ? id_ + " is " + to_string(why->node->state) + ", last heard " +
+                                    format_time(why->node->last_heartbeat_at)
+                              : "no node " + id_ + " is registered");
+    }
+    return why->node || !why->decisions.empty() ? kDone : kNo;
   }
 
   Result<int> report(Terminal& terminal, TopologyVersion version, const std::string& text) const {

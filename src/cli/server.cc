@@ -25,6 +25,7 @@ class ServerCommand final : public Command {
            "  muster server add s4 --peer 10.0.0.4:9001\n"
            "  muster server transfer --to s2\n"
            "  muster server remove s3\n"
+           "  muster server log-level debug --server 10.0.0.1:9000\n"
            "\n"
            "add prints the command that starts the server, which asks to be admitted by itself:\n"
            "with --peer, where its member of a managed engine will be reached; without, for an\n"
@@ -35,8 +36,9 @@ class ServerCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "list, add, transfer or remove");
-    add_argument(app, "ID", id_, "With add and remove: which server");
+    add_argument(app, "ACTION", action_, "list, add, transfer, remove or log-level");
+    add_argument(app, "ID", id_,
+                 "With add and remove: which server; with log-level: debug, info, warn or error");
     server_.declare(app);
     add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
     add_text(app, "--peer", "HOST:PORT", peer_, "With add: where its engine will be reached");
@@ -49,21 +51,26 @@ class ServerCommand final : public Command {
     if (!client) return client.error();
     if (action_ == "add") return add(terminal, **client);
     if (action_ == "remove") return remove(terminal, **client);
+    if (action_ == "log-level") return set_level(terminal, **client);
     return action_ == "list" ? list(terminal, **client) : transfer(terminal, **client);
   }
 
  private:
   [[nodiscard]] Status check() const {
-    if (action_ != "list" && action_ != "add" && action_ != "transfer" && action_ != "remove") {
+    if (action_ != "list" && action_ != "add" && action_ != "transfer" && action_ != "remove" &&
+        action_ != "log-level") {
       return {Errc::kInvalid,
-              action_.empty() ? "say what to do: list, add, transfer or remove"
-                              : "\"" + action_ + "\" is none of list, add, transfer and remove"};
+              action_.empty()
+                  ? "say what to do: list, add, transfer, remove or log-level"
+                  : "\"" + action_ + "\" is none of list, add, transfer, remove and log-level"};
     }
     if (action_ != "transfer" && !to_.empty()) return {Errc::kInvalid, "--to belongs to transfer"};
     if (action_ != "add" && !peer_.empty()) return {Errc::kInvalid, "--peer belongs to add"};
+    const bool level = action_ == "log-level";
     const bool about_one = action_ == "add" || action_ == "remove";
-    if (about_one == id_.empty()) {
+    if ((about_one || level) == id_.empty()) {
       return {Errc::kInvalid, about_one ? "say which server: muster server " + action_ + " ID"
+                              : level   ? "say which level: muster server log-level debug"
                                         : "an ID belongs to add and remove"};
     }
     return Done{};
@@ -125,6 +132,14 @@ class ServerCommand final : public Command {
     const auto removed = client.call(client::RemoveServer{id_}, server_.call());
     if (!removed) return refused(terminal, name(), removed.error());
     terminal.line(json_ ? dump({{"removed", id_}}) : id_ + " is removed");
+    return kDone;
+  }
+
+  Result<int> set_level(Terminal& terminal, client::Client& client) const {
+    const auto previous = client.call(client::SetLogLevel{id_}, server_.call());
+    if (!previous) return refused(terminal, name(), previous.error());
+    terminal.line(json_ ? dump({{"level", id_}, {"previous", *previous}})
+                        : "it logs from " + id_ + " on; before, from " + *previous);
     return kDone;
   }
 

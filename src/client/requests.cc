@@ -3,6 +3,7 @@
 #include "client/wire.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/observe.pb.h"
 
 namespace muster::client {
 namespace {
@@ -109,6 +110,19 @@ WireRequest encode(const MoveLog& request) {
   return wire("/muster.v1.AdminService/Move", message, Effect::kOnce, Aim::kLeader);
 }
 
+WireRequest encode(const Explain& request) {
+  v1::ExplainRequest message;
+  message.set_subject(request.subject);
+  message.set_since(request.since);
+  return wire("/muster.v1.ObserveService/Explain", message, Effect::kRead, Aim::kAny);
+}
+
+WireRequest encode(const SetLogLevel& request) {
+  v1::SetLogLevelRequest message;
+  message.set_level(request.level);
+  return wire("/muster.v1.ObserveService/SetLogLevel", message, Effect::kIdempotent, Aim::kAny);
+}
+
 template <>
 Result<TopologyImage> decode<GetTopology>(const std::string& body) {
   const auto message = parse<v1::GetTopologyResponse>(body);
@@ -198,6 +212,32 @@ Result<std::uint64_t> decode<MoveLog>(const std::string& body) {
   const auto message = parse<v1::MoveResponse>(body);
   if (!message) return message.error();
   return message->sealed_index();
+}
+
+template <>
+Result<Explanation> decode<Explain>(const std::string& body) {
+  const auto message = parse<v1::ExplainResponse>(body);
+  if (!message) return message.error();
+  Explanation answer;
+  answer.newest = message->newest();
+  answer.version = TopologyVersion(message->topology_version());
+  if (message->has_node()) answer.node = read_node(message->node());
+  for (const v1::DecisionRecord& in : message->decisions()) {
+    const auto ms = [](std::uint64_t count) { return std::chrono::milliseconds(count); };
+    answer.decisions.push_back(
+        {in.seq(), wall_from_ms(in.at()), in.kind(), in.subject(), in.from(), in.to(), in.cause(),
+         in.text(), in.asked_by(), in.epoch(), wall_from_ms(in.last_heartbeat_at()),
+         ms(in.silence_ms()), ms(in.suspect_after_ms()), ms(in.down_after_ms()), in.damped(),
+         ms(in.listened_ms()), ms(in.grace_ms()), in.down_allowed(), in.down_in_use()});
+  }
+  return answer;
+}
+
+template <>
+Result<std::string> decode<SetLogLevel>(const std::string& body) {
+  const auto message = parse<v1::SetLogLevelResponse>(body);
+  if (!message) return message.error();
+  return message->previous();
 }
 
 }  // namespace muster::client

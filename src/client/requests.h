@@ -110,6 +110,47 @@ struct MoveLog {
   std::string engine;
 };
 
+/// One thing that was decided, as ObserveService tells it.
+struct DecisionRecord {
+  std::uint64_t seq = 0;
+  WallTime at{};
+  std::string kind;
+  std::string subject;
+  std::string from;
+  std::string to;
+  std::string cause;
+  std::string text;
+  std::string asked_by;
+  std::uint64_t epoch = 0;
+  WallTime last_heartbeat_at{};
+  Duration silence{0};
+  Duration suspect_after{0};
+  Duration down_after{0};
+  bool damped = false;
+  Duration listened{0};
+  Duration grace{0};
+  std::uint64_t down_allowed = 0;
+  std::uint64_t down_in_use = 0;
+};
+struct Explanation {
+  std::vector<DecisionRecord> decisions;  ///< Rising.
+  std::optional<Node> node;               ///< When the subject is one.
+  std::uint64_t newest = 0;
+  TopologyVersion version;
+};
+/// Why things are as they are.
+struct Explain {
+  using Answer = Explanation;
+  std::string subject{};  ///< A node, "servers", "namespace=NAME"; empty for all.
+  std::uint64_t since = 0;
+};
+
+/// How much the server that is asked logs from now on.
+struct SetLogLevel {
+  using Answer = std::string;  ///< What it was before.
+  std::string level;
+};
+
 /// One message to one method, and what may be done with it.
 struct WireRequest {
   const char* method;
@@ -130,6 +171,8 @@ struct WireRequest {
 [[nodiscard]] WireRequest encode(const TransferLeadership& request);
 [[nodiscard]] WireRequest encode(const RemoveServer& request);
 [[nodiscard]] WireRequest encode(const MoveLog& request);
+[[nodiscard]] WireRequest encode(const Explain& request);
+[[nodiscard]] WireRequest encode(const SetLogLevel& request);
 
 /// kCorrupt when the bytes are no such answer. `Request` says of which request.
 template <typename Request>

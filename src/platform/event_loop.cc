@@ -1,5 +1,6 @@
 #include "platform/event_loop.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -9,11 +10,70 @@
 #include <array>
 #include <cerrno>
 #include <future>
+#include <semaphore>
 
 #include "base/check.h"
 #include "platform/system_clock.h"
 
 namespace muster {
+
+namespace {
+
+/// Tasks that post tasks go on for so long before descriptors and timers have their turn.
+constexpr int kTaskRounds = 16;
+
+/// A loop that waits elsewhere is told by that of its timers; the alarm is for what that clock does
+/// not count, such as a suspended machine, and otherwise stays behind it.
+constexpr Duration kAlarmBehind = 50ms;
+
+void signal(const UniqueFd& eventfd) {
+  const std::uint64_t one = 1;
+  // The counter cannot overflow: it is drained whenever it is not zero.
+  MUSTER_CHECK(::write(eventfd.get(), &one, sizeof one) == sizeof one);
+}
+
+}  // namespace
+
+/// Tells a loop that waits elsewhere when one of its descriptors is ready, and waits until it has
+/// looked before it tells again.
+class EventLoop::Sentry {
+ public:
+  Sentry(EventLoop& loop, LoopWaiter& waiter)
+      : loop_(loop),
+        waiter_(waiter),
+        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        thread_([this] { run(); }) {}
+  ~Sentry() {
+    signal(end_);
+    looked_.release();
+    thread_.join();
+  }
+  Sentry(const Sentry&) = delete;
+  Sentry& operator=(const Sentry&) = delete;
+
+  [[nodiscard]] LoopWaiter& waiter() { return waiter_; }
+  void looked() { looked_.release(); }
+
+ private:
+  void run() {
+    MUSTER_CHECK(end_.valid());
+    while (true) {
+      std::array<pollfd, 2> fds{{{loop_.epoll_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
+      const int count = ::poll(fds.data(), fds.size(), -1);
+      MUSTER_CHECK(count >= 0 || errno == EINTR);
+      if (fds[1].revents != 0) return;
+      if (count < 0 || fds[0].revents == 0) continue;
+      loop_.descriptors_ready();
+      looked_.acquire();
+    }
+  }
+
+  EventLoop& loop_;
+  LoopWaiter& waiter_;
+  UniqueFd end_;
+  std::counting_semaphore<> looked_{0};
+  std::thread thread_;
+};
 
 EventLoop::EventLoop()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -38,16 +98,46 @@ WallTime EventLoop::wall_now() const {
 }
 
 void EventLoop::post(Task task) {
-  bool first = false;
+  const MutexLock lock(mutex_);
+  tasks_.push_back(std::move(task));
+  wake_up();
+}
+
+// A loop that is at work looks at its tasks before it falls asleep.
+void EventLoop::wake_up() {
+  if (!std::exchange(asleep_, false)) return;
+  if (waiter_ != nullptr) return waiter_->wake();
+  signal(wake_);
+}
+
+bool EventLoop::fall_asleep() {
+  const MutexLock lock(mutex_);
+  asleep_ = tasks_.empty() && !descriptors_ready_;
+  return asleep_;
+}
+
+bool EventLoop::awake() {
+  const MutexLock lock(mutex_);
+  asleep_ = false;
+  return std::exchange(descriptors_ready_, false);
+}
+
+void EventLoop::descriptors_ready() {
+  const MutexLock lock(mutex_);
+  descriptors_ready_ = true;
+  wake_up();
+}
+
+void EventLoop::wait_in(LoopWaiter* waiter) {
+  sentry_.reset();
   {
-    MutexLock lock(mutex_);
-    first = tasks_.empty();
-    tasks_.push_back(std::move(task));
+    const MutexLock lock(mutex_);
+    MUSTER_CHECK(waiter == nullptr || waiter_ == nullptr);
+    waiter_ = waiter;
+    descriptors_ready_ = false;
   }
-  if (!first) return;
-  const std::uint64_t one = 1;
-  // The counter cannot overflow: it is drained whenever it is not zero.
-  MUSTER_CHECK(::write(wake_.get(), &one, sizeof one) == sizeof one);
+  alarm_at_.reset();
+  if (waiter != nullptr) sentry_ = std::make_unique<Sentry>(*this, *waiter);
 }
 
 Loop::TimerId EventLoop::at(MonoTime when, Task task) {
@@ -83,11 +173,11 @@ void EventLoop::run() {
 
 bool EventLoop::run_until(MonoTime by) {
   while (!stopped_.load()) {
-    run_tasks();
+    for (int round = 0; round < kTaskRounds && run_tasks(); ++round) {
+    }
     run_timers();
     if (stopped_.load() || now() >= by) break;
-    set_alarm(by);
-    wait();
+    wait(by);
   }
   return stopped_.load();
 }
@@ -97,16 +187,17 @@ void EventLoop::stop() {
   post([] {});
 }
 
-void EventLoop::run_tasks() {
+bool EventLoop::run_tasks() {
   std::vector<Task> batch;
   {
-    MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);
     batch.swap(tasks_);
   }
   for (Task& task : batch) {
     task();
     task = nullptr;
   }
+  return !batch.empty();
 }
 
 void EventLoop::run_timers() {
@@ -118,25 +209,48 @@ void EventLoop::run_timers() {
   }
 }
 
-void EventLoop::set_alarm(MonoTime limit) {
-  MonoTime next = limit;
-  if (!timers_.empty()) next = std::min(next, timers_.begin()->first.first);
-  if (next == alarm_at_) return;
-  alarm_at_ = next;
+MonoTime EventLoop::next_deadline(MonoTime limit) const {
+  return timers_.empty() ? limit : std::min(limit, timers_.begin()->first.first);
+}
+
+void EventLoop::set_alarm(MonoTime when) {
+  // One that rings too early is set again then, which costs less than to follow every timer.
+  if (alarm_at_ && *alarm_at_ <= when) return;
+  alarm_at_ = when;
   itimerspec spec{};
-  if (next != MonoTime::max()) {
+  if (when != MonoTime::max()) {
     // Zero would disarm the timer; an instant in the past fires at once.
-    const auto ns = std::max<Duration::rep>(1, next.time_since_epoch().count());
+    const auto ns = std::max<Duration::rep>(1, when.time_since_epoch().count());
     spec.it_value.tv_sec = ns / 1'000'000'000;
     spec.it_value.tv_nsec = ns % 1'000'000'000;
   }
   MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
 }
 
-void EventLoop::wait() {
+void EventLoop::wait(MonoTime limit) {
+  const MonoTime next = next_deadline(limit);
+  if (sentry_) return wait_elsewhere(next);
+  set_alarm(next);
+  serve_descriptors(fall_asleep() ? -1 : 0);
+}
+
+void EventLoop::wait_elsewhere(MonoTime next) {
+  LoopWaiter& waiter = sentry_->waiter();
+  set_alarm(next > MonoTime::max() - kAlarmBehind ? next : next + kAlarmBehind);
+  waiter.wait(fall_asleep() ? next : MonoTime::min());
+  const bool ready = awake();
+  waiter.deliver();
+  // Delivering may have ended the waiting elsewhere, and the sentry with it.
+  if (!ready || !sentry_) return;
+  serve_descriptors(0);
+  if (sentry_) sentry_->looked();
+}
+
+void EventLoop::serve_descriptors(int timeout_ms) {
   std::array<epoll_event, 64> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), -1);
+  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms);
   MUSTER_CHECK(count >= 0 || errno == EINTR);
+  if (timeout_ms != 0) awake();
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<std::size_t>(i)].data.fd;
     if (fd == wake_.get() || fd == alarm_.get()) {

@@ -17,6 +17,19 @@
 
 namespace muster {
 
+/// Where a loop may wait instead of in epoll: in a library that does its own I/O on the thread that
+/// waits for it, such as gRPC. What has happened is then heard without a second thread.
+class LoopWaiter {
+ public:
+  virtual ~LoopWaiter() = default;
+  /// Returns at `by` at the latest, or earlier for any reason. Calls nobody back.
+  virtual void wait(MonoTime by) = 0;
+  /// Calls back for what the last wait() found. Loop thread only.
+  virtual void deliver() = 0;
+  /// Ends the wait() under way or else the next one. Any thread.
+  virtual void wake() = 0;
+};
+
 /// The real loop: epoll, timers on CLOCK_BOOTTIME, so that a deadline passes during suspend too.
 /// post() is for any thread, everything else for the thread that runs the loop (or before run()).
 /// The queue of posted tasks is unbounded: whoever posts bounds itself.
@@ -35,6 +48,10 @@ class EventLoop final : public Loop {
   void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready);
   void unwatch_fd(int fd);
 
+  /// From now on the loop waits there; null: in epoll again. Meanwhile a small thread looks after
+  /// the descriptors and wakes the loop for them. One waiter at a time.
+  void wait_in(LoopWaiter* waiter) EXCLUDES(mutex_);
+
   /// Runs until stop(). Tasks still queued then are dropped with the loop.
   void run();
   /// Runs until stop() or until `by`; true when stopped.
@@ -43,10 +60,22 @@ class EventLoop final : public Loop {
   void stop();
 
  private:
-  void run_tasks() EXCLUDES(mutex_);
+  class Sentry;
+
+  /// False when there was nothing to run.
+  bool run_tasks() EXCLUDES(mutex_);
   void run_timers();
-  void set_alarm(MonoTime limit);
-  void wait();
+  [[nodiscard]] MonoTime next_deadline(MonoTime limit) const;
+  void set_alarm(MonoTime when);
+  void wait(MonoTime limit) EXCLUDES(mutex_);
+  void wait_elsewhere(MonoTime next) EXCLUDES(mutex_);
+  /// False when there is something to do already.
+  [[nodiscard]] bool fall_asleep() EXCLUDES(mutex_);
+  /// Whether the sentry has reported meanwhile.
+  bool awake() EXCLUDES(mutex_);
+  void wake_up() REQUIRES(mutex_);
+  void descriptors_ready() EXCLUDES(mutex_);
+  void serve_descriptors(int timeout_ms) EXCLUDES(mutex_);
 
   UniqueFd epoll_;
   UniqueFd wake_;
@@ -55,10 +84,14 @@ class EventLoop final : public Loop {
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::vector<Task> tasks_ GUARDED_BY(mutex_);
+  bool asleep_ GUARDED_BY(mutex_) = false;  ///< Whoever has something to do must wake the loop.
+  bool descriptors_ready_ GUARDED_BY(mutex_) = false;
+  LoopWaiter* waiter_ GUARDED_BY(mutex_) = nullptr;
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;
   std::unordered_map<int, std::shared_ptr<std::function<void(std::uint32_t)>>> watched_;
+  std::unique_ptr<Sentry> sentry_;  ///< There while the loop waits elsewhere.
 };
 
 /// An EventLoop on a thread of its own. Destroying it stops the loop and joins the thread.

@@ -30,8 +30,13 @@ bool is_ambiguous_number(const std::string& text) {
 
 std::string option_name(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
-  static const std::map<std::string, std::string> kNames{
-      {"tls-cert", "cert"}, {"tls-key", "key"}, {"tls-ca", "cacert"}};
+  static const std::map<std::string, std::string> kNames{{"tls-cert", "cert"},
+                                                         {"tls-key", "key"},
+                                                         {"tls-ca", "cacert"},
+                                                         {"tls-crl-file", "crl-file"},
+                                                         {"tls-crl-url", "crl-url"},
+                                                         {"tls-crl-refresh", "crl-refresh"},
+                                                         {"tls-crl-max-age", "crl-max-age"}};
   const auto it = kNames.find(name);
   return it == kNames.end() ? name : it->second;
 }

@@ -15,7 +15,8 @@ struct Setting {
 };
 
 /// The options in a YAML file: `lease-timeout: 15s`, or grouped, `circuit-breaker:
-/// {reset-timeout: 30s}`; `tls: {cert, key, ca}` are --cert, --key and --cacert. `_` counts as `-`.
+/// {reset-timeout: 30s}`; `tls: {cert, key, ca, crl_file, …}` are --cert, --key, --cacert,
+/// --crl-file, …. `_` counts as `-`.
 ///
 /// Stricter than YAML readers are: a key given twice, a list, an empty value, a group in a group,
 /// and a number such as 010, which one reader takes for eight and the next for ten, are refused.

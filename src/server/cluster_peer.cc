@@ -30,14 +30,15 @@ rlog::Options log_options(const ServerConfig& config, const Result<std::string>&
   return options;
 }
 
-LeaderTerm::Options term_options(const ServerConfig& config, Random& random) {
+LeaderTerm::Options term_options(const ServerConfig& config, Random& random, Observer& observer) {
   const CandidateOptions candidate = config.candidate().filled();
   LeaderTerm::Options options;
   options.id = config.id;
   options.membership = config.membership;
   options.supervision.stop_budget = *candidate.stop_grace;
   options.supervision.kill_margin = candidate.kill_margin;
-  options.incarnation = Incarnation(random.uuid());
+  options.incarnation = log_incarnation(config.id, random.uuid());
+  options.on_batch = [&observer](std::size_t beats) { observer.batch_written(beats); };
   return options;
 }
 
@@ -52,21 +53,28 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       peers_(surroundings.peers),
       set_serving_(std::move(surroundings.set_serving)),
       address_(std::move(surroundings.address)),
+      observer_(surroundings.observer),
       known_log_(known_log(config_.data_dir)),
       replica_(log_options(config_, known_log_), {loop_, store_, Random(random_.next())},
                {.applied =
                     [this](const std::vector<membership::Event>& events) {
                       topology_hub_.publish(events);
                       store_hub_.publish();
+                      observer_.applied(events);
                     },
                 .reloaded =
                     [this] {
                       topology_hub_.reset();
                       store_hub_.publish();
+                      observer_.reloaded();
                     },
                 .deposed =
                     [this](Epoch of, const std::string& why) {
                       candidate_.rise_above(replica_.log().position().epoch);
+                      observer_.metrics().contention.Increment();
+                      if (replica_.log().position().epoch > of) {
+                        observer_.metrics().epoch_drift.Increment();
+                      }
                       term_.deposed(of, why);
                     },
                 .may_propose =
@@ -75,11 +83,18 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                                                         replica_.state().servers(),
                                                         admin_.attendance(), loop_.now());
                     },
+                .settled =
+                    [this](Duration took, bool applied) {
+                      Metrics& metrics = observer_.metrics();
+                      metrics.proposals.Increment();
+                      if (applied) return metrics.committed(took);
+                      metrics.refusals.Increment();
+                    },
                 .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
       mover_({loop_, store_, std::move(surroundings.open_engine), replica_, Random(random_.next()),
               log_options(config_, known_log_).request_timeout}),
-      term_(loop_, replica_, term_options(config_, random_),
+      term_(loop_, replica_, term_options(config_, random_, observer_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),
                  {.loop = loop_,
@@ -88,6 +103,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                   .random = Random(random_.next()),
                   .listener =
                       [this](const telemetry::Event& event) {
+                        watch_election(event);
                         if (const auto* trouble = std::get_if<telemetry::Trouble>(&event.what)) {
                           on_trouble(*trouble);
                         } else if (std::holds_alternative<telemetry::LeaderChanged>(event.what)) {
@@ -100,7 +116,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      cluster_({loop_, replica_, term_, peers_, [this] { return leader(); }}),
+      cluster_({loop_, replica_, term_, peers_, surroundings.guard, observer_,
+                [this] { return leader(); }}),
       topology_hub_(loop_, replica_.state(),
                     [this] {
                       v1::TopologyUpdate update;
@@ -108,12 +125,16 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                       update.set_version(update.full_sync().version());
                       return rpc::to_payload(update);
                     },
-                    {}),
+                    {.on_lagged = [this] { observer_.metrics().watch_lagged.Increment(); }}),
       store_hub_(loop_, replica_.state(), {}),
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
       admin_(cluster_, config_.id,
-             {.step_down = [this](std::optional<WorkerId> to) { candidate_.step_down(to); },
+             {.step_down =
+                  [this](std::optional<WorkerId> to, const std::string& why) {
+                    term_.resign_because(why);
+                    candidate_.step_down(to);
+                  },
               .backup =
                   [this](const rpc::CallPtr& call) {
                     std::make_shared<BackupStream>(loop_, Random(random_.next()),
@@ -123,14 +144,46 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
               .move = [this](const std::string& engine,
                              Callback<rlog::Index> done) { move(engine, std::move(done)); },
               .remove_member = std::move(surroundings.remove_member)}),
+      explanations_(cluster_),
       announce_timer_(loop_),
       health_timer_(loop_) {
   coordinator_.add_to(router_);
   stores_.add_to(router_);
   admin_.add_to(router_);
+  explanations_.add_to(router_);
 }
 
-ClusterPeer::~ClusterPeer() = default;
+ClusterPeer::~ClusterPeer() {
+  observer_.release("this server is stopping");
+}
+
+void ClusterPeer::show() {
+  observer_.attach({.replica = &replica_,
+                    .leader = [this] { return leader(); },
+                    .watchers = [this] { return topology_hub_.watchers(); },
+                    .watch_lag = [this] { return topology_hub_.lag(); },
+                    .lease_left = [this] { return term_.lease_left(); },
+                    .held = [this] { return term_.held(); },
+                    .sightings = [this] { return sightings(); }});
+}
+
+std::map<std::string, Sighting> ClusterPeer::sightings() const {
+  if (term_.active()) return admin_.sightings();
+  auto all = told_;
+  for (auto& [id, sighting] : all) sighting.ago += loop_.now() - told_at_;
+  return all;
+}
+
+void ClusterPeer::watch_election(const telemetry::Event& event) {
+  if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) {
+    if (!stood_at_) stood_at_ = loop_.now();
+  } else if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
+    if (stood_at_) observer_.metrics().elected(loop_.now() - *stood_at_);
+    stood_at_.reset();
+  } else if (const auto* changed = std::get_if<telemetry::LeaderChanged>(&event.what)) {
+    if (changed->current) stood_at_.reset();
+  }
+}
 
 void ClusterPeer::start() {
   if (!known_log_) return on_fatal_(known_log_.error());
@@ -149,6 +202,7 @@ void ClusterPeer::opened(const Status& status) {
     log_warn("the log is new and empty", {{"server", config_.id}, {"log", log}});
   }
   open_ = true;
+  show();
   // sealed() follows: there is nothing to lead here any more.
   if (replica_.log().position().seal) return;
   log_info("state ready", {{"server", config_.id},
@@ -230,6 +284,10 @@ LeaderView ClusterPeer::leader() const {
           candidate_.epoch()};
 }
 
+AuditLog::Position ClusterPeer::position() const {
+  return {leader().epoch.value(), replica_.state().topology().version().value()};
+}
+
 void ClusterPeer::begin_term(Epoch epoch) {
   admin_.begin_term();
   const auto report = [](const Result<cluster::Answer>& answer) {
@@ -258,14 +316,24 @@ void ClusterPeer::announce() {
   request.set_address(address_);
   request.set_version(MUSTER_VERSION);
   request.set_command_level(cluster::own_level());
-  peers_.call_peer(leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
-                   kAnnounceInterval,
-                   lifetime_.wrap([leader](const rpc::RpcStatus& status, auto&&) {
-                     // Said again soon; a leader that changes meanwhile is no news.
-                     if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
-                     log_warn("the leader did not hear this server",
-                              {{"leader", leader.id}, {"error", status.message}});
-                   }));
+  request.set_applied_index(replica_.log().applied().value());
+  peers_.call_peer(
+      leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
+      kAnnounceInterval,
+      lifetime_.wrap([this, leader](const rpc::RpcStatus& status, const std::string& answer) {
+        v1::AnnounceResponse response;
+        if (status.ok() && response.ParseFromString(answer)) {
+          told_.clear();
+          for (const v1::ServerSighting& each : response.servers()) {
+            told_[each.id()] = {std::chrono::milliseconds(each.silent_ms()), each.applied_index()};
+          }
+          told_at_ = loop_.now();
+        }
+        // Said again soon; a leader that changes meanwhile is no news.
+        if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
+        log_warn("the leader did not hear this server",
+                 {{"leader", leader.id}, {"error", status.message}});
+      }));
 }
 
 void ClusterPeer::update_health() {
@@ -276,6 +344,7 @@ void ClusterPeer::update_health() {
   if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
     log_warn("no other server reaches this one; handing over",
              {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
+    term_.resign_because("no other server reached it");
     candidate_.step_down({});
   }
   set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
@@ -288,6 +357,7 @@ void ClusterPeer::stop(std::function<void()> done) {
   set_serving_(false);
   topology_hub_.close();
   store_hub_.close();
+  term_.resign_because("it was told to stop");
   candidate_.stop(std::move(done));
 }
 

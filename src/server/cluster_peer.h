@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,12 +11,15 @@
 #include "base/result.h"
 #include "candidate/candidate.h"
 #include "server/config.h"
+#include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
+#include "server/observe/observer.h"
 #include "server/rpc/peers.h"
 #include "server/rpc/router.h"
 #include "server/service/admin_service.h"
 #include "server/service/cluster.h"
 #include "server/service/coordinator_service.h"
+#include "server/service/observe_service.h"
 #include "server/service/store_service.h"
 #include "server/state/log_mover.h"
 #include "server/state/replica.h"
@@ -37,10 +41,12 @@ class ClusterPeer {
     Loop& loop;
     ObjectStore& store;
     rpc::Peers& peers;
+    Guard& guard;
     std::string address;  ///< What clients and the other servers are told to dial.
     Random random;
     /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
     std::function<void(const Error&)> on_fatal;
+    Observer& observer;
     /// Takes a server that is gone for good out of the engine, where that has members.
     AdminService::RemoveMember remove_member;
     /// Where the log may be moved to.
@@ -63,6 +69,8 @@ class ClusterPeer {
   void stop(std::function<void()> done);
 
   [[nodiscard]] LeaderView leader() const;
+  /// Where the state stands, for whoever records what was done.
+  [[nodiscard]] AuditLog::Position position() const;
   [[nodiscard]] const Replica& replica() const { return replica_; }
 
  private:
@@ -75,6 +83,9 @@ class ClusterPeer {
   void announce();
   void on_trouble(const telemetry::Trouble& trouble);
   void update_health();
+  void watch_election(const telemetry::Event& event);
+  void show();
+  [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
   ServerConfig config_;
   Loop& loop_;
@@ -84,6 +95,7 @@ class ClusterPeer {
   rpc::Peers& peers_;
   std::function<void(bool)> set_serving_;
   std::string address_;
+  Observer& observer_;
   bool open_ = false;
   bool stopping_ = false;
 
@@ -99,7 +111,11 @@ class ClusterPeer {
   CoordinatorService coordinator_;
   StoreService stores_;
   AdminService admin_;
+  ObserveService explanations_;
   rpc::Router router_;
+  std::optional<MonoTime> stood_at_;      ///< Since when this server stands for election.
+  std::map<std::string, Sighting> told_;  ///< What the leader last said of all servers,
+  MonoTime told_at_{};                    ///< and when that was.
   Timer announce_timer_;
   Timer health_timer_;
   Lifetime lifetime_;

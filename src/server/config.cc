@@ -93,6 +93,33 @@ Status check_restore(const ServerConfig& config) {
       "let the others --join it afterwards");
 }
 
+/// The commands that make what is missing.
+std::string certificate_commands(const ServerConfig& config) {
+  const std::string host =
+      config.listen.is_wildcard() && config.advertise ? config.advertise->host : config.listen.host;
+  return "muster certs init --dir pki && muster certs issue --dir pki --role server --id " +
+         config.id + " --san " + host + ", then --cert pki/" + config.id + ".crt --key pki/" +
+         config.id + ".key --cacert pki/ca.crt";
+}
+
+Status check_crl(const ServerConfig& config) {
+  const bool any = !config.crl_file.empty() || !config.crl_url.empty();
+  if (config.insecure && any) {
+    return wrong("--insecure contradicts --crl-file and --crl-url: nobody shows a certificate");
+  }
+  if (!config.crl_file.empty() && !config.crl_url.empty()) {
+    return wrong("--crl-file and --crl-url both say where the list comes from; keep one");
+  }
+  if (!config.crl_url.empty() && !config.crl_url.starts_with("http://") &&
+      !config.crl_url.starts_with("https://")) {
+    return wrong("--crl-url is http://… or https://…; a file is --crl-file");
+  }
+  if (config.crl_max_age > config.crl_refresh) return Done{};
+  return wrong("crl_max_age " + format_duration(config.crl_max_age) +
+               " must be longer than crl_refresh " + format_duration(config.crl_refresh) +
+               ", or everybody is shut out between two lists");
+}
+
 Status check_tls(const ServerConfig& config) {
   const TlsFiles& tls = config.tls;
   const bool any = !tls.cert.empty() || !tls.key.empty() || !tls.ca.empty();
@@ -101,10 +128,17 @@ Status check_tls(const ServerConfig& config) {
   }
   if (!config.insecure && (tls.cert.empty() || tls.key.empty() || tls.ca.empty())) {
     return wrong(
-        "mutual TLS needs --cert, --key and --cacert; plaintext is --insecure, on "
-        "loopback only");
+        "mutual TLS needs --cert, --key and --cacert; plaintext is --insecure, on loopback only. "
+        "To make them: " +
+        certificate_commands(config));
   }
-  return Done{};
+  return check_crl(config);
+}
+
+Status check_limits(const ServerConfig& config) {
+  if (config.limited) return config.limits.validate(config.membership.heartbeat_interval);
+  if (config.listen.is_loopback()) return Done{};
+  return wrong("--limits off is for loopback only, and --listen is " + config.listen.to_string());
 }
 
 Status check_listeners(const ServerConfig& config) {
@@ -123,11 +157,13 @@ Status check_listeners(const ServerConfig& config) {
   std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};
   if (config.managed()) open.emplace_back("--peers", config.own_peer());
   if (config.peer_listen) open.emplace_back("--peer-listen", *config.peer_listen);
+  if (config.http_listen) open.emplace_back("--http-listen", *config.http_listen);
   for (const auto& [name, address] : open) {
     if (address.is_loopback()) continue;
     return wrong(name + " " + address.to_string() +
-                 " is open to other machines, which --insecure does not allow; give --cert, --key "
-                 "and --cacert, or a loopback address");
+                 " is open to other machines, which --insecure does not allow; give a loopback "
+                 "address, or certificates: " +
+                 certificate_commands(config));
   }
   return Done{};
 }
@@ -171,6 +207,10 @@ CandidateOptions ServerConfig::candidate() const {
 void ServerConfig::complete() {
   if (id.empty()) id = host_name();
   if (!data_dir.empty()) data_dir = std::filesystem::absolute(data_dir).lexically_normal();
+  // A managed engine reads them too, and works in another directory.
+  for (std::string* file : {&tls.cert, &tls.key, &tls.ca, &crl_file}) {
+    if (!file->empty()) *file = std::filesystem::absolute(*file).lexically_normal();
+  }
   if (engine.empty() && !data_dir.empty()) engine = "file://" + data_dir + "/store";
   if (lease_timeout == 0s) lease_timeout = on_s3(*this) ? 15s : 2s;
   if (heartbeat_batch_interval == 0s) {
@@ -183,8 +223,8 @@ void ServerConfig::complete() {
 
 Status ServerConfig::validate() const {
   if (Status status = validate_name("id", id); !status) return status;
-  for (const auto check :
-       {check_engine, check_peers, check_restore, check_tls, check_listeners, check_timings}) {
+  for (const auto check : {check_engine, check_peers, check_restore, check_tls, check_listeners,
+                           check_timings, check_limits}) {
     if (Status status = check(*this); !status) return status;
   }
   return Done{};

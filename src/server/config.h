@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "candidate/candidate_options.h"
+#include "core/limits/request_limits.h"
 #include "core/membership/options.h"
 #include "server/config_address.h"
 #include "store/open.h"
@@ -32,6 +34,15 @@ struct ServerConfig {
   /// What clients and leader hints are told; the bound address unless given.
   std::optional<Address> advertise;
 
+  /// The page, /metrics and /api. Not given: port 9002 of loopback, or another one when that is
+  /// taken.
+  std::optional<Address> http_listen;
+  bool http = true;  ///< Whether there is such a listener at all.
+
+  /// json or text, one line each.
+  bool log_json = false;
+  LogLevel log_level = LogLevel::kInfo;
+
   /// A managed engine's first members, this one included.
   std::vector<Peer> peers;
   /// Servers (their gRPC addresses) of the cluster to be admitted to.
@@ -47,9 +58,22 @@ struct ServerConfig {
   /// reached without a server.
   std::string restore;
 
+  /// All three, unless insecure.
   TlsFiles tls;
+  /// Where the list of revoked certificates comes from: a file, or a URL, or nowhere.
+  std::string crl_file;
+  std::string crl_url;
+  Duration crl_refresh = 5min;
+  /// Without a fresh list for so long, nobody is let in.
+  Duration crl_max_age = 1h;
   /// Plaintext, and hence loopback only.
   bool insecure = false;
+
+  /// How often clients may ask; off on loopback only.
+  bool limited = true;
+  RequestLimitOptions limits;
+  /// Where changes are recorded; empty: nowhere.
+  std::string audit_log;
 
   /// The timeouts of failure detection, and the ring.
   membership::Options membership;

@@ -62,6 +62,13 @@ Status set_address(Target& target, Text value, std::uint16_t port) {
   return Done{};
 }
 
+Status set_rate(Rate& target, Text value) {
+  const auto rate = parse_rate(value);
+  if (!rate) return rate.error();
+  target = *rate;
+  return Done{};
+}
+
 Status set_peers(Config& config, Text value) {
   std::vector<Config::Peer> peers;
   for (const std::string_view part : split(value, ',')) {
@@ -94,13 +101,14 @@ Status set_dev(Config& config, Text value) {
   bool dev = false;
   if (Status status = set_flag(dev, value); !status || !dev) return status;
   config.insecure = true;
+  config.limited = false;
   config.data_dir = ".muster";
   return Done{};
 }
 
 const std::vector<ServerOption>& table() {
   static const std::vector<ServerOption> options{
-      {"dev", "", "Try it: state in ./.muster, plaintext on loopback", set_dev},
+      {"dev", "", "Try it: state in ./.muster, plaintext on loopback, no limits", set_dev},
       {"engine", "URL", "file:///dir, etcd://host:port/prefix, s3://bucket/prefix or managed",
        [](Config& c, Text v) { return set_text(c.engine, v); }},
       {"id", "ID", "Names this server for ever; the host's name unless given",
@@ -111,6 +119,26 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_address(c.listen, v, 9000); }},
       {"advertise", "HOST:PORT", "What clients are told to dial; where it listens unless given",
        [](Config& c, Text v) { return set_address(c.advertise, v, 9000); }},
+      {"http-listen", "HOST:PORT",
+       "Page, /metrics and /api; 127.0.0.1:9002 unless given, off for none",
+       [](Config& c, Text v) {
+         c.http = v != "off";
+         if (!c.http) return Status(Done{});
+         return set_address(c.http_listen, v, 9002);
+       }},
+      {"log-format", "FORMAT", "text or json, one line each; text unless given",
+       [](Config& c, Text v) {
+         c.log_json = v == "json";
+         return v == "json" || v == "text" ? Status(Done{})
+                                           : Status(Errc::kInvalid, "a log format is text or json");
+       }},
+      {"log-level", "LEVEL", "debug, info, warn or error; muster server log-level changes it",
+       [](Config& c, Text v) {
+         const auto level = parse_log_level(v);
+         if (!level) return Status(level.error());
+         c.log_level = *level;
+         return Status(Done{});
+       }},
       {"peers", "ID=HOST:PORT,…", "The first 1, 3 or 5 members of a managed engine", set_peers},
       {"join", "HOST:PORT,…", "Ask these servers to admit this one to their managed engine",
        set_join},
@@ -128,8 +156,36 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_text(c.tls.key, v); }},
       {"cacert", "FILE", "Who vouches for servers and clients (PEM)",
        [](Config& c, Text v) { return set_text(c.tls.ca, v); }},
+      {"crl-file", "FILE", "The list of revoked certificates (PEM or DER)",
+       [](Config& c, Text v) { return set_text(c.crl_file, v); }},
+      {"crl-url", "URL", "Where that list is fetched instead",
+       [](Config& c, Text v) { return set_text(c.crl_url, v); }},
+      {"crl-refresh", "TIME", "How often it is fetched; 5m",
+       [](Config& c, Text v) { return set_duration(c.crl_refresh, v); }},
+      {"crl-max-age", "TIME", "Without a fresh one for so long nobody is let in; 1h",
+       [](Config& c, Text v) { return set_duration(c.crl_max_age, v); }},
       {"insecure", "", "Plaintext; on loopback only",
        [](Config& c, Text v) { return set_flag(c.insecure, v); }},
+      {"audit-log", "FILE", "Record every change there, as JSON lines",
+       [](Config& c, Text v) { return set_text(c.audit_log, v); }},
+      {"limits", "on|off", "Refuse clients that ask too often; off on loopback only",
+       [](Config& c, Text v) { return set_flag(c.limited, v); }},
+      {"limits-heartbeat", "RATE", "Heartbeats of a node, PER_MINUTE:BURST; 10:5",
+       [](Config& c, Text v) { return set_rate(c.limits.heartbeat, v); }},
+      {"limits-register", "RATE", "Registrations of a client; 10:2",
+       [](Config& c, Text v) { return set_rate(c.limits.register_node, v); }},
+      {"limits-deregister", "RATE", "Deregistrations of a client; 10:2",
+       [](Config& c, Text v) { return set_rate(c.limits.deregister, v); }},
+      {"limits-get-topology", "RATE", "Readings of the topology by a client; 100:10",
+       [](Config& c, Text v) { return set_rate(c.limits.get_topology, v); }},
+      {"limits-watches", "N", "Watches that a client may have open; 10",
+       [](Config& c, Text v) { return set_count(c.limits.watches, v); }},
+      {"limits-all-heartbeats", "RATE", "Heartbeats of all clients; 10000:500",
+       [](Config& c, Text v) { return set_rate(c.limits.all_heartbeats, v); }},
+      {"limits-all-registers", "RATE", "Registrations of all clients; 1000:50",
+       [](Config& c, Text v) { return set_rate(c.limits.all_registers, v); }},
+      {"limits-all-writes", "RATE", "Changes and heartbeats of all clients; 50000:1000",
+       [](Config& c, Text v) { return set_rate(c.limits.all_writes, v); }},
       {"heartbeat-interval", "TIME", "How often nodes send a heartbeat; 10s unless given",
        [](Config& c, Text v) { return set_duration(c.membership.heartbeat_interval, v); }},
       {"suspect-timeout", "TIME", "Silence until ACTIVE becomes SUSPECT; 45s",

@@ -110,6 +110,11 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"cert", "c"},
                                                   {"key", "k"},
                                                   {"cacert", "a"},
+                                                  {"crl-file", "l"},
+                                                  {"crl-url", "http://l"},
+                                                  {"audit-log", "/a"},
+                                                  {"limits", "off"},
+                                                  {"limits-watches", "7"},
                                                   {"flap-threshold", "5"},
                                                   {"down-brake-share", "0.5"},
                                                   {"virtual-nodes-per-physical", "32"},
@@ -119,14 +124,21 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     std::string all = c.engine + "|" + c.id + "|" + c.data_dir + "|" + c.listen.to_string() + "|" +
                       (c.advertise ? c.advertise->to_string() : "") + "|" +
                       (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
-                      c.restore + "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|";
+                      c.restore + "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" +
+                      c.crl_file + "|" + c.crl_url + "|" + c.audit_log + "|" +
+                      (c.limited ? "on|" : "off|") + std::to_string(c.limits.watches) + "|";
+    for (const Rate& each :
+         {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology,
+          c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {
+      all += std::to_string(each.per_minute) + ":" + std::to_string(each.burst) + "|";
+    }
     for (const auto& peer : c.peers) all += peer.id + "=" + peer.address.to_string() + ",";
     for (const auto& server : c.join) all += server.to_string() + ",";
     const membership::Options& m = c.membership;
     for (const Duration each :
          {m.heartbeat_interval, m.suspect_timeout, m.down_timeout, m.joining_timeout,
           m.leader_grace_period, c.heartbeat_batch_interval, m.flap_window, m.down_brake_window,
-          c.lease_timeout, c.renew_interval, c.request_timeout}) {
+          c.lease_timeout, c.renew_interval, c.request_timeout, c.crl_refresh, c.crl_max_age}) {
       all += std::to_string(each.count()) + "|";
     }
     return all + std::to_string(m.flap_threshold) + "|" + std::to_string(m.down_brake_share) + "|" +
@@ -136,7 +148,10 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
   };
   for (const ServerOption& option : server_options()) {
     const auto it = values.find(option.name);
-    const std::string value = it != values.end() ? it->second : option.type.empty() ? "on" : "77s";
+    const std::string value = it != values.end()      ? it->second
+                              : option.type.empty()   ? "on"
+                              : option.type == "RATE" ? "77:7"
+                                                      : "77s";
     ServerConfig changed;
     const Status status = option.set(changed, value);
     ASSERT_TRUE(status.ok()) << option.name << ": " << status.error().message;
@@ -216,11 +231,54 @@ TEST(ServerConfigTest, PlaintextStaysOnLoopback) {
 }
 
 TEST(ServerConfigTest, TlsComesAsOneBlockOfAFile) {
-  const TempFile file("data_dir: /d\ntls: {cert: c.pem, key: k.pem, ca: a.pem}\n");
+  const TempFile file(
+      "data_dir: /d\n"
+      "tls: {cert: /c.pem, key: /k.pem, ca: /a.pem, crl_url: 'http://h/l', crl_refresh: 1m,\n"
+      "      crl_max_age: 2m}\n"
+      "limits: {all-heartbeats: '100000:20000'}\n");
   const ServerConfig read_back = config({"--config", file.path()});
-  EXPECT_EQ(read_back.tls.cert, "c.pem");
-  EXPECT_EQ(read_back.tls.key, "k.pem");
-  EXPECT_EQ(read_back.tls.ca, "a.pem");
+  EXPECT_EQ(read_back.tls.cert, "/c.pem");
+  EXPECT_EQ(read_back.tls.key, "/k.pem");
+  EXPECT_EQ(read_back.tls.ca, "/a.pem");
+  EXPECT_EQ(read_back.crl_url, "http://h/l");
+  EXPECT_EQ(read_back.crl_refresh, 1min);
+  EXPECT_EQ(read_back.crl_max_age, 2min);
+  EXPECT_EQ(read_back.limits.all_heartbeats, (Rate{100'000, 20'000}));
+}
+
+TEST(ServerConfigTest, ARefusalOfPlaintextSaysHowToMakeCertificates) {
+  for (const Words& words : {Words{"--data-dir", "/d", "--id", "s1", "--listen", "h1:9000"},
+                             Words{"--dev", "--id", "s1", "--listen", "h1:9000"}}) {
+    EXPECT_THAT(problem(words),
+                HasSubstr("muster certs init --dir pki && muster certs issue --dir pki --role "
+                          "server --id s1 --san h1"));
+  }
+}
+
+TEST(ServerConfigTest, AListOfRevokedCertificatesComesFromOnePlaceAndInTime) {
+  const auto with = [](const Words& more) {
+    Words words{"--data-dir", "/d", "--cert", "c", "--key", "k", "--cacert", "a"};
+    words.insert(words.end(), more.begin(), more.end());
+    return problem(words);
+  };
+  EXPECT_EQ(with({"--crl-file", "l"}), "");
+  EXPECT_THAT(with({"--crl-file", "l", "--crl-url", "http://l"}), HasSubstr("keep one"));
+  EXPECT_THAT(with({"--crl-url", "ftp://l"}), HasSubstr("http://"));
+  EXPECT_THAT(with({"--crl-file", "l", "--crl-max-age", "1m"}), HasSubstr("crl_max_age"));
+  EXPECT_THAT(problem({"--dev", "--crl-file", "l"}), HasSubstr("contradicts"));
+}
+
+TEST(ServerConfigTest, LimitsAreOffOnLoopbackOnlyAndAllowTheHeartbeatInterval) {
+  const Words open{"--data-dir", "/d",       "--cert",        "c",        "--key", "k", "--cacert",
+                   "a",          "--listen", "10.0.0.1:9000", "--limits", "off"};
+  EXPECT_THAT(problem(open), HasSubstr("loopback only"));
+  EXPECT_THAT(problem({"--data-dir", "/d", "--insecure", "--heartbeat-interval", "1s"}),
+              HasSubstr("limits-heartbeat"));
+  EXPECT_EQ(
+      problem({"--data-dir", "/d", "--insecure", "--heartbeat-interval", "1s", "--limits", "off"}),
+      "");
+  EXPECT_FALSE(config({"--dev"}).limited);
+  EXPECT_TRUE(config({"--data-dir", "/d", "--insecure"}).limited);
 }
 
 // T05: nobody is told to dial an address that cannot be dialled.

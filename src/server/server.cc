@@ -1,11 +1,19 @@
 #include "server/server.h"
 
+#include <fcntl.h>
+
+#include <filesystem>
 #include <utility>
 
 #include "base/log.h"
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/peer.pb.h"
+#include "platform/system_clock.h"
+#include "platform/unique_fd.h"
+#include "platform/whole_file.h"
+#include "server/observe/http_guard.h"
+#include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
 #include "store/open.h"
 
@@ -41,6 +49,12 @@ engine::Members to_members(const v1::AdmitResponse& response) {
   return members;
 }
 
+/// Calls that last: how long is no measure of anything.
+bool is_stream(const std::string& method) {
+  return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
+         method.ends_with("/Watch") || method.ends_with("/Backup");
+}
+
 }  // namespace
 
 Server::Server(const ServerConfig& config, Surroundings surroundings)
@@ -49,22 +63,79 @@ Server::Server(const ServerConfig& config, Surroundings surroundings)
       random_(surroundings.random),
       on_fatal_(std::move(surroundings.on_fatal)),
       on_restored_(std::move(surroundings.on_restored)),
-      rpc_(loop_,
-           {config_.listen.to_string(),
-            config_.id,
-            {"muster.v1.CoordinatorService", "muster.v1.StoreService", "muster.v1.AdminService"}},
-           [this](const rpc::CallPtr& call) { dispatch(call); }) {}
+      page_(surroundings.page),
+      observer_(loop_, metrics_, observer_options()) {}
 
 Server::~Server() {
-  rpc_.close();
+  if (rpc_) rpc_->close();
+  http_.reset();
+}
+
+Status Server::start_guard() {
+  if (!config_.audit_log.empty()) {
+    audit_.emplace(server::AuditLog::Options{config_.audit_log});
+    if (Status opened = audit_->open(); !opened) return opened;
+  }
+  if (!config_.insecure) {
+    const TlsFiles& files = config_.tls;
+    tls_.emplace(loop_,
+                 server::TlsKeeper::Options{{files.cert, files.key, files.ca, config_.crl_file},
+                                            config_.crl_url,
+                                            {config_.crl_refresh, config_.crl_max_age},
+                                            config_.id});
+    tls_->on_change([this] { guard_->recheck(); });
+    if (config_.managed() && !config_.crl_url.empty()) {
+      tls_->on_list([this](const std::string& bytes) { keep_for_engine(bytes); });
+    }
+  }
+  server::Guard::Options options;
+  options.tls = tls_ ? &*tls_ : nullptr;
+  if (config_.limited) options.limits = config_.limits;
+  options.on_limited = [this](const char* reason) { metrics_.rejected(reason); };
+  options.audit = audit_ ? &*audit_ : nullptr;
+  options.position = [this] { return peer_ ? peer_->position() : server::AuditLog::Position{}; };
+  guard_.emplace(loop_, std::move(options));
+  return tls_ ? tls_->start() : Status(Done{});
+}
+
+// etcd reads it at each handshake, and refuses everybody while it is not there.
+void Server::keep_for_engine(const std::string& crl) {
+  const std::filesystem::path file = engine::engine_options(config_, address_).crl_file;
+  std::error_code failed;
+  std::filesystem::create_directories(file.parent_path(), failed);
+  const UniqueFd directory(::open(file.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Status kept = files::write_whole(directory.get(), file.filename(), crl,
+                                         files::Readers::kOwner, files::Existing::kReplace);
+  if (kept) return;
+  log_error("the engine goes on with an earlier list of revoked certificates",
+            {{"reason", kept.error().message}});
+}
+
+void Server::reload(const ServerConfig& config) {
+  if (tls_) tls_->reload();
+  if (guard_) guard_->use(config.limits);
+  if (!audit_) return;
+  if (const Status opened = audit_->open(); !opened) {
+    log_error("the audit log goes on in its earlier file", {{"reason", opened.error().message}});
+  }
 }
 
 Result<std::string> Server::start() {
-  const auto port = rpc_.start();
+  if (Status guarded = start_guard(); !guarded) return guarded.error();
+  rpc::RpcServerOptions options;
+  options.listen = config_.listen.to_string();
+  options.id = config_.id;
+  options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
+                      "muster.v1.AdminService", "muster.v1.ObserveService"};
+  if (tls_) options.tls = tls_->rpc();
+  rpc_ = std::make_unique<rpc::RpcServer>(loop_, std::move(options),
+                                          [this](const rpc::CallPtr& call) { dispatch(call); });
+  const auto port = rpc_->start();
   if (!port) return port.error();
   Address own = config_.advertise.value_or(config_.listen);
   if (!config_.advertise) own.port = static_cast<std::uint16_t>(*port);
   address_ = own.to_string();
+  if (Status served = start_http(); !served) return served.error();
   if (config_.managed()) {
     start_engine();
   } else {
@@ -72,6 +143,57 @@ Result<std::string> Server::start() {
     loop_.post(lifetime_.wrap([this] { join(config_.engine); }));
   }
   return address_;
+}
+
+server::Observer::Options Server::observer_options() {
+  server::Observer::Options options;
+  options.server = config_.id;
+  options.engine = config_.engine.substr(0, config_.engine.find(':'));
+  options.membership = config_.membership;
+  options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
+  options.tls = [this](server::Metrics::Levels& levels) {
+    if (!tls_) return;
+    const auto own = tls_->read(tls_->credentials().current().certificate);
+    if (!own) return;
+    levels.certificate_left_s =
+        std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
+    if (tls_->revocations() == nullptr) return;
+    if (const auto age = tls_->revocations()->health().age) {
+      levels.crl_age_s = std::chrono::duration<double>(*age).count();
+    }
+  };
+  return options;
+}
+
+Status Server::start_http() {
+  if (!config_.http) return Done{};
+  const Address wanted = config_.http_listen.value_or(Address{"127.0.0.1", 9002});
+  // Several servers on one machine are common; only one of them can have the usual port.
+  for (const std::uint16_t port : {wanted.port, std::uint16_t{0}}) {
+    server::HttpFace::Options options;
+    options.listen.host = wanted.host;
+    options.listen.port = port;
+    options.page = page_;
+    if (tls_) {
+      const http::TlsContext context = server::http_context(*tls_);
+      if (!context) return {Errc::kUnavailable, "OpenSSL cannot serve HTTPS with these files"};
+      options.listen.tls = [context] { return context; };
+      options.authorize = [&tls = *tls_](const http::Request& request) {
+        return server::may_ask(tls, request, system_wall_now());
+      };
+    }
+    http_ = std::make_unique<server::HttpFace>(loop_, observer_, std::move(options));
+    const auto bound = http_->start();
+    if (bound) {
+      http_address_ = (tls_ ? "https://" : "http://") + Address{wanted.host, *bound}.to_string();
+      return Done{};
+    }
+    http_.reset();
+    if (config_.http_listen) {
+      return {Errc::kUnavailable, bound.error().message + "; choose another --http-listen"};
+    }
+  }
+  return {Errc::kUnavailable, "no port is left for HTTP; --http-listen off goes without"};
 }
 
 void Server::start_engine() {
@@ -91,9 +213,11 @@ void Server::start_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store = open_store(url, loop_, {});
+  auto store =
+      open_store(url, loop_, {.tls = {}, .follow_leader = true, .loop_queue = rpc_->queue()});
   if (!store) return on_fatal_(store.error());
-  store_ = std::move(*store);
+  store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
+  observer_.waiting("this server is loading its state");
   if (!config_.restore.empty()) return restore();
   server::AdminService::RemoveMember remove_member;
   if (engine_) {
@@ -103,10 +227,10 @@ void Server::join(const std::string& url) {
   }
   peer_ = std::make_unique<server::ClusterPeer>(
       config_, server::ClusterPeer::Surroundings{
-                   loop_, *store_, rpc_, address_, Random(random_.next()), on_fatal_,
-                   std::move(remove_member),
+                   loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_,
+                   observer_, std::move(remove_member),
                    [this](const std::string& engine) { return open_store(engine, loop_, {}); },
-                   [this](bool serving) { rpc_.set_serving(serving); }});
+                   [this](bool serving) { rpc_->set_serving(serving); }});
   peer_->start();
 }
 
@@ -123,6 +247,12 @@ void Server::restore() {
 }
 
 void Server::dispatch(const rpc::CallPtr& call) {
+  call->on_ended([this, method = call->method(), began = loop_.now()](const rpc::RpcStatus& end) {
+    const Duration took = loop_.now() - began;
+    metrics_.rpc_ended(method, end.code, took, is_stream(method));
+    if (method.ends_with("/Heartbeat")) observer_.heartbeat_answered(took);
+  });
+  if (!guard_->admit(call)) return;
   // The engine has members before there is a cluster to take part in.
   if (engine_ && call->method() == kAdmit) return admit(call);
   if (peer_ && !stopping_) return peer_->dispatch(call);
@@ -149,25 +279,26 @@ void Server::ask_admission(std::vector<std::string> contacts, engine::Admission 
   v1::AdmitRequest message;
   message.set_name(request.name);
   message.set_peer_url(request.peer_url);
-  rpc_.call_peer(contact, kAdmit, message.SerializeAsString(), kAdmitTimeout,
-                 lifetime_.wrap([this, contacts = std::move(contacts), request = std::move(request),
-                                 done = std::move(done)](const rpc::RpcStatus& status,
-                                                         const std::string& answer) {
-                   if (status.ok()) {
-                     v1::AdmitResponse response;
-                     if (response.ParseFromString(answer)) return done(to_members(response));
-                     return done({Errc::kCorrupt, "the answer to joining cannot be read"});
-                   }
-                   const Error error = rpc::to_error(status);
-                   if (error.code == Errc::kInvalid || contacts.empty()) return done(error);
-                   ask_admission(contacts, request, done);
-                 }));
+  rpc_->call_peer(contact, kAdmit, message.SerializeAsString(), kAdmitTimeout,
+                  lifetime_.wrap([this, contacts = std::move(contacts),
+                                  request = std::move(request), done = std::move(done)](
+                                     const rpc::RpcStatus& status, const std::string& answer) {
+                    if (status.ok()) {
+                      v1::AdmitResponse response;
+                      if (response.ParseFromString(answer)) return done(to_members(response));
+                      return done({Errc::kCorrupt, "the answer to joining cannot be read"});
+                    }
+                    const Error error = rpc::to_error(status);
+                    if (error.code == Errc::kInvalid || contacts.empty()) return done(error);
+                    ask_admission(contacts, request, done);
+                  }));
 }
 
 void Server::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
   const auto close = [this, done = std::move(done)] {
-    rpc_.close();
+    rpc_->close();
+    http_.reset();
     peer_.reset();
     restore_.reset();
     store_.reset();
@@ -175,7 +306,9 @@ void Server::stop(std::function<void()> done) {
     engine_->stop(done);
   };
   // What was acknowledged on the last moments must not look cut off to its client.
-  const auto end = [this, close] { rpc_.drain(kDrainLimit, [this, close] { loop_.post(close); }); };
+  const auto end = [this, close] {
+    rpc_->drain(kDrainLimit, [this, close] { loop_.post(close); });
+  };
   if (!peer_) return end();
   // Not from within the peer: it goes with what it calls.
   peer_->stop([this, end] { loop_.post(end); });

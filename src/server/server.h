@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "base/random.h"
@@ -11,15 +13,20 @@
 #include "server/cluster_peer.h"
 #include "server/config.h"
 #include "server/engine/managed_engine.h"
+#include "server/guard/guard.h"
+#include "server/observe/http_face.h"
+#include "server/observe/metrics.h"
+#include "server/observe/observer.h"
 #include "server/rpc/rpc_server.h"
+#include "server/tls/tls_keeper.h"
 #include "store/store.h"
 
 namespace muster {
 
 /// One musterd: it listens, sees to its engine, and takes part in the cluster.
 ///
-/// Plaintext only, hence on loopback only. Loop thread only; stop() before destroying it, or it
-/// goes as a crash would: without handing over.
+/// Whoever calls is looked at by the guard first. Loop thread only; stop() before destroying it, or
+/// it goes as a crash would: without handing over.
 class Server {
  public:
   struct Surroundings {
@@ -29,6 +36,8 @@ class Server {
     std::function<void(const Error&)> on_fatal;
     /// The backup of config.restore is in the engine: there is nothing else to do.
     std::function<void(rlog::Index)> on_restored;
+    /// What is shown at / over HTTP.
+    std::span<const server::PageFile> page{};
   };
 
   /// `config` is complete and valid.
@@ -40,10 +49,21 @@ class Server {
   /// Listens and answers with the address that clients are told. The engine and the state follow;
   /// until they are there, calls are refused as UNAVAILABLE.
   [[nodiscard]] Result<std::string> start();
+  /// Takes over what `config` says about limits, and looks at certificates, lists of revoked ones
+  /// and the audit log's file again. Connections that stand are not touched.
+  void reload(const ServerConfig& config);
   /// Hands over what it leads, ends every call and the engine, and then calls `done`.
   void stop(std::function<void()> done);
 
+  /// Where the page and the metrics are, after start(): http://127.0.0.1:9002; empty: nowhere.
+  [[nodiscard]] const std::string& http_address() const { return http_address_; }
+  [[nodiscard]] server::Metrics& metrics() { return metrics_; }
+
  private:
+  [[nodiscard]] Status start_http();
+  [[nodiscard]] server::Observer::Options observer_options();
+  [[nodiscard]] Status start_guard();
+  void keep_for_engine(const std::string& crl);
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);
@@ -57,13 +77,21 @@ class Server {
   Random random_;
   std::function<void(const Error&)> on_fatal_;
   std::function<void(rlog::Index)> on_restored_;
+  std::span<const server::PageFile> page_;
   std::string address_;
+  std::string http_address_;
   bool stopping_ = false;
-  rpc::RpcServer rpc_;
+  server::Metrics metrics_;
+  server::Observer observer_;
+  std::optional<server::AuditLog> audit_;
+  std::optional<server::TlsKeeper> tls_;
+  std::optional<server::Guard> guard_;
+  std::unique_ptr<rpc::RpcServer> rpc_;
   std::unique_ptr<ManagedEngine> engine_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;
+  std::unique_ptr<server::HttpFace> http_;
   Lifetime lifetime_;
 };
 

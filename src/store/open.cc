@@ -37,6 +37,8 @@ Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
   etcd.ca_file = options.tls.ca;
   etcd.cert_file = options.tls.cert;
   etcd.key_file = options.tls.key;
+  etcd.loop_queue = options.loop_queue;
+  etcd.follow_leader = options.follow_leader;
   return open_etcd_store(url, etcd, loop);
 }
 
@@ -45,6 +47,7 @@ Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
   muster.ca_file = options.tls.ca;
   muster.cert_file = options.tls.cert;
   muster.key_file = options.tls.key;
+  muster.loop_queue = options.loop_queue;
   return open_muster_store(url, muster, loop);
 }
 

@@ -7,6 +7,10 @@
 #include "base/result.h"
 #include "store/store.h"
 
+namespace muster::remote {
+class LoopQueue;
+}  // namespace muster::remote
+
 namespace muster {
 
 /// Files of PEM text; each may be empty.
@@ -19,6 +23,11 @@ struct TlsFiles {
 /// What an address does not say.
 struct StoreOptions {
   TlsFiles tls;  ///< For stores that are reached over TLS.
+  /// For stores of several servers that can tell: keep to the one that leads.
+  bool follow_leader = false;
+  /// Where the loop itself works gRPC, for stores that are reached by it; must outlive the store.
+  /// Null: such a store has a thread for it.
+  remote::LoopQueue* loop_queue = nullptr;
 };
 
 /// Opens the store at an address such as file:///var/lib/app; its completions are posted to

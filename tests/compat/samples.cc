@@ -61,6 +61,11 @@ void add_commands(std::vector<Sample>& all) {
   all.push_back(command("remove", StoreRemove{"a/b", AtRevision{65537}, {}}));
   all.push_back(command("announce", AnnounceServer{"s1", "127.0.0.1:9000", "0.1.0", 1, {}}));
   all.push_back(command("forget", ForgetServer{"s1", {}}));
+  all.push_back(
+      command("note", Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}}));
+  const Cause cause{at(1), 46s, {45s, 90s, 2, true}, 100s, 90s, 3, 1};
+  all.push_back(
+      command("suspect-with-cause", ChangeTopology{MarkSuspect{seen, {}}, {"ann", cause}}));
 }
 
 rlog::Position position() {

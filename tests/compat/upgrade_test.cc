@@ -77,9 +77,9 @@ class UpgradeTest : public ::testing::Test {
   const std::string next_ = MUSTERD_NEXT_PROGRAM;
   TempDir dir_;
   const std::string engine_ = "file://" + (dir_.path() / "engine").string();
-  Musterd s1_{"s1", engine_, dir_.path(), {"--snapshot-entries", "20"}};
-  Musterd s2_{"s2", engine_, dir_.path(), {"--snapshot-entries", "20"}};
-  Musterd s3_{"s3", engine_, dir_.path(), {"--snapshot-entries", "20"}};
+  Musterd s1_{"s1", engine_, dir_.path()};
+  Musterd s2_{"s2", engine_, dir_.path()};
+  Musterd s3_{"s3", engine_, dir_.path()};
 };
 
 TEST_F(UpgradeTest, ANewCommandIsUsedWhenTheLastServerIsUpgradedAndStopsOneTakenBack) {

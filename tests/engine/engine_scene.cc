@@ -193,7 +193,7 @@ TlsFiles EngineScene::make_certificates(const std::string& kind) {
   const auto path = [this](const char* name) { return folder() + "/" + name; };
   const std::string key =
       kind == "rsa" ? "-newkey rsa:2048" : "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1";
-  std::ofstream(path("san")) << "subjectAltName=IP:127.0.0.1\n";
+  std::ofstream(path("san")) << "subjectAltName=IP:127.0.0.1,DNS:server.muster.internal\n";
   std::ofstream(path("make.sh"))
       << "set -e; exec 2>/dev/null\n"
       << "openssl req -x509 " << key << " -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem\n"

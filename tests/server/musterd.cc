@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -17,20 +18,37 @@
 
 namespace muster::testing {
 
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                            const std::optional<ClientPem>& pem) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  if (!pem) {
+    return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  }
+  const grpc::SslCredentialsOptions options{pem->authorities, pem->key, pem->certificate};
+  return grpc::CreateCustomChannel(address, grpc::SslCredentials(options), arguments);
+}
+
 Musterd::Musterd(std::string id, std::string engine, std::filesystem::path dir,
-                 std::vector<std::string> extra, bool wait, MusterdPlace place)
+                 std::vector<std::string> extra, bool wait, MusterdPlace place,
+                 std::optional<ClientPem> pem)
     : id_(std::move(id)),
       engine_(std::move(engine)),
       dir_(std::move(dir)),
       extra_(std::move(extra)),
       place_(std::move(place)),
       program_(MUSTERD_PROGRAM),
+      secure_(pem.has_value()),
       port_(free_port()) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  channel_ = grpc::CreateCustomChannel(address(), grpc::InsecureChannelCredentials(), arguments);
+  const auto speaks_of_limits = [](const std::string& word) {
+    return word.starts_with("--limits");
+  };
+  if (std::none_of(extra_.begin(), extra_.end(), speaks_of_limits)) {
+    extra_.insert(extra_.end(), {"--limits", "off"});
+  }
+  channel_ = open_channel(address(), pem);
   coordinator_ = v1::CoordinatorService::NewStub(channel_);
   store_ = v1::StoreService::NewStub(channel_);
   admin_ = v1::AdminService::NewStub(channel_);
@@ -63,11 +81,11 @@ void Musterd::launch() {
   const std::string path = dir_ / (id_ + ".log");
   const UniqueFd out(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   Command command{.argv = place_.before};
-  for (const std::string& word :
-       {program_, std::string("--insecure"), std::string("--id"), id_, std::string("--engine"),
-        engine_, std::string("--listen"), address()}) {
+  for (const std::string& word : {program_, std::string("--id"), id_, std::string("--engine"),
+                                  engine_, std::string("--listen"), address()}) {
     command.argv.push_back(word);
   }
+  if (!secure_) command.argv.push_back("--insecure");
   command.argv.insert(command.argv.end(), extra_.begin(), extra_.end());
   command.null_stdin = true;
   command.descriptors = {{out.get(), 1}, {out.get(), 2}};
@@ -105,6 +123,10 @@ void Musterd::freeze() {
 
 void Musterd::thaw() {
   process_->signal(SIGCONT);
+}
+
+void Musterd::reload() {
+  process_->signal(SIGHUP);
 }
 
 int Musterd::terminate() {

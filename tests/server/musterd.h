@@ -23,14 +23,25 @@ struct MusterdPlace {
   std::string host = "127.0.0.1";
   std::vector<std::string> before{};  ///< The words before the program's.
 };
+/// What a client of a server with certificates shows and believes, in PEM form.
+struct ClientPem {
+  std::string authorities;
+  std::string certificate;
+  std::string key;
+};
+/// A connection of its own to a server; without `pem` in plaintext.
+[[nodiscard]] std::shared_ptr<grpc::Channel> open_channel(const std::string& address,
+                                                          const std::optional<ClientPem>& pem);
 
 /// A real musterd as a child, which dies with the thread that made it. Its port stays the same over
 /// restarts. One thread.
 class Musterd {
  public:
-  /// Starts it; without `wait` it may not answer yet.
+  /// Starts it; without `wait` it may not answer yet. In plaintext unless `pem` says what to show
+  /// it, and without limits unless `extra` speaks of them.
   Musterd(std::string id, std::string engine, std::filesystem::path dir,
-          std::vector<std::string> extra = {}, bool wait = true, MusterdPlace place = {});
+          std::vector<std::string> extra = {}, bool wait = true, MusterdPlace place = {},
+          std::optional<ClientPem> pem = {});
   ~Musterd();
   Musterd(const Musterd&) = delete;
   Musterd& operator=(const Musterd&) = delete;
@@ -43,6 +54,7 @@ class Musterd {
   void kill();      ///< SIGKILL, and reaped on return.
   void freeze();    ///< SIGSTOP.
   void thaw();      ///< SIGCONT.
+  void reload();    ///< SIGHUP.
   int terminate();  ///< SIGTERM; answers with its exit code.
   int wait();       ///< For its own end; answers with its exit code.
   /// Another build of it, from the next start on.
@@ -69,6 +81,7 @@ class Musterd {
   std::vector<std::string> extra_;
   MusterdPlace place_;
   std::string program_;
+  bool secure_;
   int port_;
   std::optional<Process> process_;
   std::shared_ptr<grpc::Channel> channel_;

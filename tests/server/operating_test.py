@@ -31,7 +31,8 @@ end_unit() {
 }
 start_unit() {
   if started "$1"; then return; fi
-  setpriv --pdeathsig KILL musterd --config "/etc/muster/${1#musterd@}.yaml" \\
+  env -u MUSTER_CERT -u MUSTER_KEY -u MUSTER_CACERT \\
+    setpriv --pdeathsig KILL musterd --config "/etc/muster/${1#musterd@}.yaml" \\
     >>"$units/$1.log" 2>&1 &
   echo $! >"$units/$1"
 }
@@ -44,6 +45,7 @@ systemctl() {
       start) start_unit "$unit" ;;
       stop) end_unit TERM "$unit" ;;
       kill) end_unit "$signal" "$unit" ;;
+      reload) kill -s HUP "$(cat "$units/$unit")" ;;
       restart) end_unit TERM "$unit"; start_unit "$unit" ;;
       *) echo "systemctl $action is not known here" >&2; return 1 ;;
     esac
@@ -69,7 +71,8 @@ def script(text, directory):
     runbook = text[text.index("## Runbook"):]
     blocks = re.findall(r"^```sh\n(.*?)^```$", runbook, re.M | re.S)
     assert len(blocks) >= 9, "the runbook has lost its commands"
-    for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair"):
+    for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair",
+                 "certs revoke"):
         assert any(word in block for block in blocks), word
     code = PRELUDE + "\n".join(blocks)
     # 127.0.0.1:900$n in a loop and 127.0.0.1:9001 alone are the same ports, so the table is the

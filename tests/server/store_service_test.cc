@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "tests/server/musterd.h"
 #include "tests/support/child_process.h"
 
@@ -31,6 +35,47 @@ class StoreServiceTest : public ::testing::Test {
   TempDir dir_;
   Musterd server_{"s1", "file://" + (dir_.path() / "store").string(), dir_.path()};
 };
+
+TEST_F(StoreServiceTest, PutsOnAStreamAreAnsweredInOrderAndFailEachForItself) {
+  Context context;
+  const auto stream = server_.store().PutStream(&context);
+  constexpr int kMessages = 300;
+  for (int i = 0; i < kMessages; ++i) {
+    v1::StorePutBatch batch;
+    *batch.add_puts() = write("stream/" + std::to_string(i), "first");
+    *batch.add_puts() = write("stream/" + std::to_string(i), "second");
+    batch.mutable_puts(1)->mutable_when()->set_absent(true);
+    if (i == 0) *batch.add_puts() = write("", "no key");
+    ASSERT_TRUE(stream->Write(batch));
+  }
+  ASSERT_TRUE(stream->WritesDone());
+  std::vector<v1::StorePutOutcome> outcomes;
+  v1::StorePutOutcomes some;
+  while (stream->Read(&some)) {
+    outcomes.insert(outcomes.end(), some.outcomes().begin(), some.outcomes().end());
+  }
+  ASSERT_TRUE(stream->Finish().ok());
+  ASSERT_EQ(outcomes.size(), 2U * kMessages + 1);
+  EXPECT_EQ(outcomes[2].code(), StatusCode::INVALID_ARGUMENT);
+  outcomes.erase(outcomes.begin() + 2);
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < outcomes.size(); i += 2) {
+    EXPECT_EQ(outcomes[i].code(), StatusCode::OK) << outcomes[i].message();
+    EXPECT_GT(outcomes[i].revision(), last) << "performed in the order they were sent";
+    last = outcomes[i].revision();
+    EXPECT_EQ(outcomes[i + 1].code(), StatusCode::ABORTED) << "the one before it was first";
+  }
+  EXPECT_EQ(get(server_, "stream/299"), "first");
+}
+
+TEST_F(StoreServiceTest, AStreamOfPutsRefusesAMessageWithoutAny) {
+  Context context;
+  const auto stream = server_.store().PutStream(&context);
+  ASSERT_TRUE(stream->Write(v1::StorePutBatch()));
+  v1::StorePutOutcomes none;
+  EXPECT_FALSE(stream->Read(&none));
+  EXPECT_EQ(stream->Finish().error_code(), StatusCode::INVALID_ARGUMENT);
+}
 
 TEST_F(StoreServiceTest, WritesHappenOnlyWhileTheirConditionsHold) {
   v1::StorePutRequest create = write("a", "1");

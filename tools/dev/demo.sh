@@ -62,8 +62,8 @@ play_demo() {
 
   tell "Three servers start; each runs a member of a Raft cluster underneath."
   for n in 1 2 3; do
-    musterd --insecure --id s$n --engine managed --peers "$peers" --data-dir "$demo_dir/s$n" \
-      --listen "127.0.0.1:${ports[n - 1]}" >"$demo_dir/s$n.log" 2>&1 &
+    musterd --insecure --limits off --id s$n --engine managed --peers "$peers" \
+      --data-dir "$demo_dir/s$n" --listen "127.0.0.1:${ports[n - 1]}" >"$demo_dir/s$n.log" 2>&1 &
     server_pid[s$n]=$!
     demo_pids+=($!)
     disown

@@ -26,6 +26,10 @@ std::string unreachable(const std::string& server, const RpcStatus& status) {
     return "nobody listens at " + server + "; check the address, and that musterd runs there" +
            detail;
   }
+  if (holds(why, {"Socket closed"})) {
+    return server + " closed the connection; check that --cert is of its authority, and neither " +
+           "revoked nor over" + detail;
+  }
   if (holds(why, {"SSL", "TLS", "handshake"})) {
     return "no secure connection to " + server +
            "; check --cacert, --cert and --key, and that the server uses TLS" + detail;

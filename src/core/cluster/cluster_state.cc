@@ -1,9 +1,27 @@
 #include "core/cluster/cluster_state.h"
 
+#include <optional>
 #include <utility>
 #include <variant>
 
 namespace muster::cluster {
+namespace {
+
+/// The namespace whose election the key is the state of.
+std::optional<std::string> namespace_of_state(std::string_view key) {
+  constexpr std::string_view kHead = "plugin=coordinator/namespace=";
+  constexpr std::string_view kTail = "/state.json";
+  // Below a prefix of the arbiter's address, too: muster://host/app.
+  const auto at = key.find(kHead);
+  if (at == key.npos || !key.ends_with(kTail) || (at > 0 && key[at - 1] != '/')) return {};
+  const std::size_t begin = at + kHead.size();
+  if (key.size() < begin + kTail.size()) return {};
+  const std::string_view name = key.substr(begin, key.size() - begin - kTail.size());
+  if (name.empty() || name.find('/') != name.npos) return {};
+  return std::string(key.substr(0, at)) + std::string(name);
+}
+
+}  // namespace
 
 Result<Applied> ClusterState::apply(std::string_view bytes, const Place& place) {
   if (place.position >= std::size_t{1} << kPositionBits) {
@@ -22,10 +40,15 @@ Result<Applied> ClusterState::apply(std::string_view bytes, const Place& place) 
     applied.answer = on(*remove, place);
   } else if (const auto* announce = std::get_if<AnnounceServer>(&*command)) {
     applied.answer = on(*announce, place);
+  } else if (const auto* forget = std::get_if<ForgetServer>(&*command)) {
+    applied.answer = on(*forget, place);
   } else {
-    applied.answer = on(std::get<ForgetServer>(*command));
+    applied.answer = on(std::get<Note>(*command), place);
   }
-  if (applied.answer) applied.answer->version = topology_.version();
+  if (applied.answer) {
+    applied.answer->version = topology_.version();
+    applied.answer->index = place.index;
+  }
   return applied;
 }
 
@@ -38,8 +61,11 @@ Result<Answer> ClusterState::on(const ChangeTopology& command, const Place& plac
                                 std::vector<membership::Event>& events) {
   membership::ApplyResult result = topology_.apply(command.command, place.time);
   events = std::move(result.events);
+  for (const membership::Event& event : events) {
+    decide(describe(event, command.command, command.reason), topology_.log_time());
+  }
   if (!result.outcome) return result.outcome.error();
-  return Answer{{}, *result.outcome, 0};
+  return Answer{{}, *result.outcome, 0, 0};
 }
 
 Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
@@ -47,9 +73,15 @@ Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
   if (command.guard) {
     if (Status s = kv_.check(command.guard->key, command.guard->when); !s) return s.error();
   }
+  if (const auto name_space = namespace_of_state(command.key)) {
+    const KvEntry* before = kv_.find(command.key);
+    auto elected = describe_election(*name_space, before == nullptr ? "" : *before->value,
+                                     command.value, place.time);
+    if (elected) decide(std::move(*elected), place.time);
+  }
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.put(command.key, command.value, revision, place.time);
-  return Answer{{}, {}, revision};
+  return Answer{{}, {}, revision, 0};
 }
 
 Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) {
@@ -59,20 +91,82 @@ Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) 
   if (Status s = kv_.check(command.key, command.when); !s) return s.error();
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.remove(command.key, revision, place.time);
-  return Answer{{}, {}, revision};
+  return Answer{{}, {}, revision, 0};
 }
 
 Result<Answer> ClusterState::on(const AnnounceServer& command, const Place& place) {
-  servers_[command.id] = {command.address, command.version, command.level, place.time,
-                          command.unknown};
+  ServerEntry& server = servers_[command.id];
+  if (server.address != command.address || server.version != command.version) {
+    Decision d;
+    d.kind = DecisionKind::kServer;
+    d.subject = command.id;
+    d.why = Why::kAnnounced;
+    d.detail = "at " + command.address + ", version " + command.version;
+    decide(std::move(d), place.time);
+  }
+  server = {command.address, command.version, command.level, place.time, command.unknown};
   return Answer{};
 }
 
-Result<Answer> ClusterState::on(const ForgetServer& command) {
+Result<Answer> ClusterState::on(const ForgetServer& command, const Place& place) {
   if (servers_.erase(command.id) == 0) {
     return {Errc::kNotFound, "no server " + command.id + " has announced itself"};
   }
+  Decision d;
+  d.kind = DecisionKind::kServer;
+  d.subject = command.id;
+  d.why = Why::kForgotten;
+  decide(std::move(d), place.time);
   return Answer{};
+}
+
+Result<Answer> ClusterState::on(const Note& command, const Place& place) {
+  // The end of a term is told by the beginning of the next one.
+  if (command.kind == DecisionKind::kLeader && command.why == Why::kResigned) {
+    leadership_.resigned = command.detail;
+    return Answer{};
+  }
+  Decision d;
+  d.kind = command.kind;
+  d.subject = command.subject;
+  d.why = command.why;
+  d.detail = command.detail;
+  d.asked_by = command.asked_by;
+  decide(std::move(d), place.time);
+  return Answer{};
+}
+
+void ClusterState::begin_term(const std::string& server, Epoch epoch, LogTime time) {
+  Decision d;
+  d.kind = DecisionKind::kLeader;
+  d.subject = kServersSubject;
+  d.from = leadership_.server;
+  d.to = server;
+  d.epoch = epoch.value();
+  if (leadership_.server.empty()) {
+    d.why = Why::kFirst;
+  } else if (!leadership_.resigned.empty()) {
+    d.why = Why::kResigned;
+    d.detail = leadership_.resigned;
+  } else {
+    // The last entry of the one before is the last sign of it that everybody has seen.
+    d.why = Why::kLeaseEnded;
+    d.cause.emplace().last_heartbeat_at = topology_.log_time();
+  }
+  leadership_ = {server, epoch.value(), time, {}};
+  pass_time(time);
+  decide(std::move(d), time);
+}
+
+void ClusterState::decide(Decision decision, LogTime at) {
+  decision.at = at;
+  if (decision.epoch == 0) decision.epoch = leadership_.epoch;
+  // Some of it comes from bodies that anybody may write.
+  for (std::string* text :
+       {&decision.subject, &decision.from, &decision.to, &decision.asked_by, &decision.detail}) {
+    if (text->size() > kDecisionTextMax) text->resize(kDecisionTextMax);
+  }
+  decisions_.add(std::move(decision));
 }
 
 }  // namespace muster::cluster

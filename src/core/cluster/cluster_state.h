@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "core/cluster/commands.h"
+#include "core/cluster/decision_log.h"
 #include "core/cluster/versioned_kv.h"
 #include "core/membership/topology.h"
 
@@ -40,6 +41,16 @@ struct Answer {
   TopologyVersion version;
   membership::Outcome outcome;
   KvRevision revision = 0;  ///< Of the change of the store, if it was one.
+  std::uint64_t index = 0;  ///< Of the entry that held the command.
+};
+
+/// Who leads the servers, by the log.
+struct Leadership {
+  std::string server{};  ///< Empty: nobody has led yet.
+  std::uint64_t epoch = 0;
+  LogTime since{};
+  std::string resigned{};  ///< Why it hands over; empty while it does not.
+  bool operator==(const Leadership&) const = default;
 };
 
 struct Applied {
@@ -47,9 +58,9 @@ struct Applied {
   std::vector<membership::Event> events;  ///< Of the topology.
 };
 
-/// What all servers of a cluster share: the topology, the versioned store, and each other's
-/// addresses. The same commands at the same places give the same state and the same answers on
-/// every server. Pure: told the time, no I/O, no locks; one thread.
+/// What all servers of a cluster share: the topology, the versioned store, each other's addresses,
+/// and why things are as they are. The same commands at the same places give the same state and the
+/// same answers on every server. Pure: told the time, no I/O, no locks; one thread.
 class ClusterState {
  public:
   /// An error is not a refusal but the end: this server cannot read the command and must stop,
@@ -58,11 +69,16 @@ class ClusterState {
 
   /// For an entry of the log that holds no commands.
   void pass_time(LogTime time) { topology_.pass_time(time); }
+  /// For the first entry of a term.
+  void begin_term(const std::string& server, Epoch epoch, LogTime time);
 
   [[nodiscard]] const membership::Topology& topology() const { return topology_; }
   [[nodiscard]] const VersionedKv& kv() const { return kv_; }
   [[nodiscard]] VersionedKv& kv() { return kv_; }
   [[nodiscard]] const std::map<std::string, ServerEntry>& servers() const { return servers_; }
+  [[nodiscard]] const Leadership& leadership() const { return leadership_; }
+  /// What was decided, and why.
+  [[nodiscard]] const DecisionLog& decisions() const { return decisions_; }
   /// Null when it has not announced itself.
   [[nodiscard]] const ServerEntry* server(const std::string& id) const;
 
@@ -74,11 +90,15 @@ class ClusterState {
   Result<Answer> on(const StorePut& command, const Place& place);
   Result<Answer> on(const StoreRemove& command, const Place& place);
   Result<Answer> on(const AnnounceServer& command, const Place& place);
-  Result<Answer> on(const ForgetServer& command);
+  Result<Answer> on(const ForgetServer& command, const Place& place);
+  Result<Answer> on(const Note& command, const Place& place);
+  void decide(Decision decision, LogTime at);
 
   membership::Topology topology_;
   VersionedKv kv_;
   std::map<std::string, ServerEntry> servers_;
+  Leadership leadership_;
+  DecisionLog decisions_;
 };
 
 }  // namespace muster::cluster

@@ -47,6 +47,9 @@ TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
       StoreRemove{"k", AtRevision{9}, {}},
       AnnounceServer{"s1", "h:1", "0.1", 3, {}},
       ForgetServer{"s1", {}},
+      Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}},
+      ChangeTopology{registration("n1"),
+                     {"ann", membership::Cause{at(1), 45s, {45s, 90s, 2, true}, 9s, 90s, 3, 1}}},
   };
   for (const Command& command : commands) {
     auto back = decode(encode(command));
@@ -61,6 +64,17 @@ TEST_F(ClusterStateTest, AnUnknownCommandStopsAndChangesNothing) {
   out.message(99, "of the future");
   EXPECT_TRUE(state_.apply(out.bytes(), {1, 0, at(0)}).is(Errc::kUnsupported));
   EXPECT_TRUE(state_.apply("\xff", {1, 0, at(0)}).is(Errc::kCorrupt));
+}
+
+// Found by fuzzing: written again it would be no condition at all.
+TEST_F(ClusterStateTest, AConditionThatCannotBeWrittenIsNotRead) {
+  const std::string bodies[] = {{"\x20\x00", 2}, {"\x18\x00", 2}, {"\x30\x00", 2}, {"\x2a\x00", 2}};
+  for (const std::string& body : bodies) {
+    membership::WireWriter out;
+    out.number(1, 1);
+    out.message(11, body);
+    EXPECT_TRUE(decode(out.bytes()).is(Errc::kCorrupt));
+  }
 }
 
 TEST_F(ClusterStateTest, AGuardedPutHappensOnlyWhileTheOtherKeyIsAsStated) {
@@ -155,6 +169,11 @@ TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
                   .is(Errc::kInvalid));
   EXPECT_TRUE(
       validate(StorePut{"a", "", AnyVersion{}, StoreGuard{"", Absent{}}, {}}).is(Errc::kInvalid));
+  for (const Command& never : {Command(StorePut{"a", "", AtRevision{0}, {}, {}}),
+                               Command(StorePut{"a", "", {}, StoreGuard{"g", AtRevision{0}}, {}}),
+                               Command(StoreRemove{"a", AtRevision{0}, {}})}) {
+    EXPECT_TRUE(validate(never).is(Errc::kInvalid));
+  }
   EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", 1, {}}).is(Errc::kInvalid));
   EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
 }

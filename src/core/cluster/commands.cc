@@ -1,5 +1,6 @@
 #include "core/cluster/commands.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -33,13 +34,16 @@ void write(WireWriter& out, std::uint32_t field, const KvCondition& when) {
   if (const auto* at = std::get_if<AtRevision>(&when)) out.number(field + 1, at->revision);
 }
 
+/// What nobody writes is not read either: written again it would be no condition at all.
 bool read(WireReader& in, std::uint32_t field, KvCondition& when) {
   if (in.field() == field) {
-    if (in.number(1) == 1) when = Absent{};
+    when = Absent{};
+    if (in.number() != 1) in.fail();
     return true;
   }
   if (in.field() == field + 1) {
     when = AtRevision{in.number()};
+    if (when == KvCondition(AtRevision{0})) in.fail();
     return true;
   }
   return false;
@@ -49,7 +53,7 @@ struct WriteBody {
   WireWriter& out;
 
   void operator()(const ChangeTopology& c) const {
-    out.raw(membership::encode({{}, c.command, {}}));
+    out.raw(membership::encode({{}, c.command, {}, c.reason}));
   }
   void operator()(const StorePut& c) const {
     out.text(1, c.key);
@@ -77,6 +81,14 @@ struct WriteBody {
     out.text(1, c.id);
     out.raw(c.unknown);
   }
+  void operator()(const Note& c) const {
+    out.number(1, static_cast<std::uint64_t>(c.kind));
+    out.text(2, c.subject);
+    out.number(3, static_cast<std::uint64_t>(c.why));
+    out.text(4, c.detail);
+    out.text(5, c.asked_by);
+    out.raw(c.unknown);
+  }
 };
 
 /// Takes the current field; false when this version does not know it.
@@ -86,7 +98,11 @@ struct ReadField {
   bool operator()(StorePut& c) const {
     if (in.field() == 1) return c.key = std::string(in.message()), true;
     if (in.field() == 2) return c.value = std::string(in.message()), true;
-    if (in.field() == 5) return guard(c).key = std::string(in.message()), true;
+    if (in.field() == 5) {
+      guard(c).key = std::string(in.message());
+      if (c.guard->key.empty()) in.fail();
+      return true;
+    }
     if (in.field() == 6 || in.field() == 7) return read(in, 6, guard(c).when);
     return read(in, 3, c.when);
   }
@@ -98,11 +114,19 @@ struct ReadField {
     if (in.field() == 1) return c.id = in.text(), true;
     if (in.field() == 2) return c.address = in.text(), true;
     if (in.field() == 3) return c.version = in.text(), true;
-    if (in.field() == 5) return c.level = in.number(), true;
+    if (in.field() == 5) return c.level = std::max<std::uint64_t>(in.number(), 1), true;
     return false;
   }
   bool operator()(ForgetServer& c) const {
     if (in.field() == 1) return c.id = in.text(), true;
+    return false;
+  }
+  bool operator()(Note& c) const {
+    if (in.field() == 1) return c.kind = static_cast<DecisionKind>(in.number(UINT8_MAX)), true;
+    if (in.field() == 2) return c.subject = in.text(), true;
+    if (in.field() == 3) return c.why = static_cast<Why>(in.number(UINT8_MAX)), true;
+    if (in.field() == 4) return c.detail = in.text(), true;
+    if (in.field() == 5) return c.asked_by = in.text(), true;
     return false;
   }
   static StoreGuard& guard(StorePut& c) { return c.guard ? *c.guard : c.guard.emplace(); }
@@ -123,7 +147,7 @@ template <>
 Result<Command> read_body<ChangeTopology>(std::string_view bytes) {
   auto timed = membership::decode_command(bytes);
   if (!timed) return timed.error();
-  return Command(ChangeTopology{std::move(timed->command)});
+  return Command(ChangeTopology{std::move(timed->command), std::move(timed->reason)});
 }
 
 /// The command of the kind that `field` stands for.
@@ -140,6 +164,7 @@ Result<Command> read_kind(std::uint32_t field, std::string_view bytes) {
 struct Validate {
   Status operator()(const ChangeTopology& c) const { return membership::validate(c.command); }
   Status operator()(const StorePut& c) const {
+    if (Status s = condition(c.when); !s) return s;
     if (c.value.size() > kValueBytesMax) {
       return {Errc::kInvalid, "value must have at most 262144 bytes"};
     }
@@ -147,10 +172,14 @@ struct Validate {
       if (Status s = validate_key(c.guard->key); !s) {
         return {Errc::kInvalid, "guard: " + s.error().message};
       }
+      if (Status s = condition(c.guard->when); !s) return s;
     }
     return validate_key(c.key);
   }
-  Status operator()(const StoreRemove& c) const { return validate_key(c.key); }
+  Status operator()(const StoreRemove& c) const {
+    if (Status s = condition(c.when); !s) return s;
+    return validate_key(c.key);
+  }
   Status operator()(const AnnounceServer& c) const {
     if (c.address.empty() || c.address.size() > membership::kTextBytesMax) {
       return {Errc::kInvalid, "address must have 1 to 1024 bytes"};
@@ -159,7 +188,19 @@ struct Validate {
     return server_id(c.id);
   }
   Status operator()(const ForgetServer& c) const { return server_id(c.id); }
+  Status operator()(const Note& c) const {
+    for (const std::string* text : {&c.subject, &c.detail, &c.asked_by}) {
+      if (text->size() > membership::kTextBytesMax) {
+        return {Errc::kInvalid, "a note must have at most 1024 bytes in each text"};
+      }
+    }
+    return Done{};
+  }
 
+  static Status condition(const KvCondition& when) {
+    if (when != KvCondition(AtRevision{0})) return Done{};
+    return {Errc::kInvalid, "at_revision must be above 0"};
+  }
   /// As long as a host's name, which it is unless somebody chose another.
   static Status server_id(const std::string& id) {
     if (!id.empty() && id.size() <= 253) return Done{};
@@ -170,8 +211,8 @@ struct Validate {
 }  // namespace
 
 const char* name(const Command& command) {
-  static constexpr const char* kNames[] = {"", "StorePut", "StoreRemove", "AnnounceServer",
-                                           "ForgetServer"};
+  static constexpr const char* kNames[] = {
+      "", "StorePut", "StoreRemove", "AnnounceServer", "ForgetServer", "Note"};
   static_assert(std::size(kNames) == std::variant_size_v<Command>);
   if (const auto* change = std::get_if<ChangeTopology>(&command)) {
     return membership::name(change->command);

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/result.h"
+#include "core/cluster/decision.h"
 #include "core/cluster/versioned_kv.h"
 #include "core/membership/commands.h"
 
@@ -18,6 +19,7 @@ namespace muster::cluster {
 
 struct ChangeTopology {
   membership::Command command;
+  membership::Reason reason{};
   bool operator==(const ChangeTopology&) const = default;
 };
 
@@ -60,9 +62,21 @@ struct ForgetServer {
   bool operator==(const ForgetServer&) const = default;
 };
 
+/// Something that the leader did or met and that changes nothing: it is for the log of decisions.
+struct Note {
+  DecisionKind kind = DecisionKind::kUnknown;
+  std::string subject;
+  Why why = Why::kUnknown;
+  std::string detail;
+  std::string asked_by;
+  std::string unknown;
+  bool operator==(const Note&) const = default;
+};
+
 /// The position of a kind is its number in stored bytes: new kinds are added at the end, and none
 /// is ever removed.
-using Command = std::variant<ChangeTopology, StorePut, StoreRemove, AnnounceServer, ForgetServer>;
+using Command =
+    std::variant<ChangeTopology, StorePut, StoreRemove, AnnounceServer, ForgetServer, Note>;
 
 /// "StorePut" …, for people and metrics.
 [[nodiscard]] const char* name(const Command& command);

@@ -1,5 +1,6 @@
 #include "core/cluster/snapshot.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "core/membership/node_codec.h"
@@ -13,7 +14,7 @@ using membership::WireWriter;
 
 constexpr std::uint64_t kFormatVersion = 1;
 
-enum PartField : std::uint32_t { kHeader = 1, kServer = 2, kNode = 3, kKey = 4 };
+enum PartField : std::uint32_t { kHeader = 1, kServer = 2, kNode = 3, kKey = 4, kDecision = 5 };
 enum HeaderField : std::uint32_t {
   kFormat = 1,
   kVersion = 2,
@@ -21,7 +22,9 @@ enum HeaderField : std::uint32_t {
   kRegistrations = 4,
   kRing = 5,
   kKvRevision = 6,
+  kLeadership = 7,
 };
+enum LeadershipField : std::uint32_t { kLeader = 1, kEpoch = 2, kSince = 3, kResigned = 4 };
 enum ServerField : std::uint32_t {
   kId = 1,
   kAddress = 2,
@@ -46,6 +49,12 @@ std::string header(const ClusterState& state) {
   write(ring, topology.ring());
   out.message(kRing, ring.bytes());
   out.number(kKvRevision, state.kv().revision());
+  WireWriter leader;
+  leader.text(kLeader, state.leadership().server);
+  leader.number(kEpoch, state.leadership().epoch);
+  leader.time(kSince, state.leadership().since);
+  leader.text(kResigned, state.leadership().resigned);
+  out.text(kLeadership, leader.bytes());
   out.raw(topology.unknown());
   WireWriter part;
   part.message(kHeader, out.bytes());
@@ -61,6 +70,17 @@ void write(WireWriter& out, const std::string& id, const ServerEntry& server) {
   out.raw(server.unknown);
 }
 
+bool read(std::string_view bytes, Leadership& leadership) {
+  WireReader in(bytes);
+  while (in.next()) {
+    if (in.field() == kLeader) leadership.server = in.text();
+    if (in.field() == kEpoch) leadership.epoch = in.number();
+    if (in.field() == kSince) leadership.since = in.time();
+    if (in.field() == kResigned) leadership.resigned = in.text();
+  }
+  return !in.failed();
+}
+
 }  // namespace
 
 SnapshotParts::SnapshotParts(ClusterState& state, std::size_t part_bytes)
@@ -68,6 +88,7 @@ SnapshotParts::SnapshotParts(ClusterState& state, std::size_t part_bytes)
       header_(header(state)),
       servers_(state.servers().begin(), state.servers().end()),
       nodes_(state.topology().freeze()),
+      decisions_(state.decisions().freeze()),
       kv_(state.kv().freeze()),
       next_key_(kv_->next()) {}
 
@@ -87,6 +108,10 @@ std::optional<std::string> SnapshotParts::next() {
     part.message(kNode, item.bytes());
     // Let go at once, so that a change from now on need not copy.
     nodes_[next_node_++].reset();
+  }
+  while (next_decision_ < decisions_.size() && part.bytes().size() < part_bytes_) {
+    part.message(kDecision, encode(*decisions_[next_decision_]));
+    decisions_[next_decision_++].reset();
   }
   while (next_key_ && part.bytes().size() < part_bytes_) {
     item.clear();
@@ -124,6 +149,9 @@ Status SnapshotAssembler::add(std::string_view part) {
       case kKey:
         added = add_key(bytes);
         break;
+      case kDecision:
+        added = add_decision(bytes);
+        break;
       default:
         // Something that a newer server keeps; to drop it would be to lose it for all.
         return {Errc::kUnsupported,
@@ -158,6 +186,9 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
       case kKvRevision:
         kv_revision_ = in.number();
         break;
+      case kLeadership:
+        if (!read(in.message(), state_.leadership_)) in.fail();
+        break;
       default:
         in.keep(topology_.unknown);
     }
@@ -190,7 +221,7 @@ Status SnapshotAssembler::add_server(std::string_view bytes) {
         server.announced_at = in.time();
         break;
       case kLevel:
-        server.level = in.number();
+        server.level = std::max<std::uint64_t>(in.number(), 1);
         break;
       default:
         in.keep(server.unknown);
@@ -200,6 +231,12 @@ Status SnapshotAssembler::add_server(std::string_view bytes) {
     return corrupt("holds a damaged server");
   }
   return Done{};
+}
+
+Status SnapshotAssembler::add_decision(std::string_view bytes) {
+  auto decision = decode_decision(bytes);
+  if (!decision) return corrupt("holds a damaged decision");
+  return state_.decisions_.load(std::move(*decision));
 }
 
 Status SnapshotAssembler::add_key(std::string_view bytes) {

@@ -32,6 +32,8 @@ class SnapshotParts {
   std::size_t next_server_ = 0;
   std::vector<std::shared_ptr<const membership::NodeEntry>> nodes_;
   std::size_t next_node_ = 0;
+  std::vector<DecisionLog::Entry> decisions_;
+  std::size_t next_decision_ = 0;
   std::unique_ptr<VersionedKv::Image> kv_;
   std::optional<std::pair<std::string, KvEntry>> next_key_;
 };
@@ -48,6 +50,7 @@ class SnapshotAssembler {
   Status add_header(std::string_view bytes);
   Status add_key(std::string_view bytes);
   Status add_server(std::string_view bytes);
+  Status add_decision(std::string_view bytes);
 
   bool begun_ = false;
   membership::TopologyImage topology_;

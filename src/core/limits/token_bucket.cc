@@ -1,5 +1,7 @@
 #include "core/limits/token_bucket.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace muster {
@@ -28,6 +30,14 @@ bool TokenBucket::try_take(MonoTime now, std::uint32_t tokens) {
   if (tokens > rate_.burst || credit_ < cost) return false;
   credit_ -= cost;
   return true;
+}
+
+void TokenBucket::give_back(MonoTime now, std::uint32_t tokens) {
+  const std::uint64_t capacity = rate_.burst * kUnitsPerToken;
+  credit_ = credit_at(now);
+  if (now > counted_at_) counted_at_ = now;
+  const std::uint64_t cost = std::min(tokens, rate_.burst) * kUnitsPerToken;
+  credit_ = cost >= capacity - credit_ ? capacity : credit_ + cost;
 }
 
 Duration TokenBucket::retry_after(MonoTime now, std::uint32_t tokens) const {

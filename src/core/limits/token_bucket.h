@@ -10,6 +10,7 @@ namespace muster {
 struct Rate {
   std::uint32_t per_minute;
   std::uint32_t burst;
+  bool operator==(const Rate&) const = default;
 };
 
 /// Lets through what a Rate allows and tells the rest exactly when to come again. It begins full
@@ -25,6 +26,9 @@ class TokenBucket {
 
   /// Takes that many tokens, or none.
   [[nodiscard]] bool try_take(MonoTime now, std::uint32_t tokens = 1);
+
+  /// Undoes taking them: what they were for did not happen. Never more than the burst is there.
+  void give_back(MonoTime now, std::uint32_t tokens = 1);
 
   /// The shortest wait from `now` after which try_take succeeds if nobody takes meanwhile: zero
   /// when it would at once, Duration::max() when `tokens` exceeds the burst.

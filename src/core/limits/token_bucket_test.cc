@@ -117,5 +117,15 @@ TEST(TokenBucketDeathTest, RefusesARateThatWouldNeverRefill) {
   EXPECT_DEATH(TokenBucket({.per_minute = 1, .burst = 0}, kStart), "CHECK failed");
 }
 
+TEST(TokenBucketTest, WhatIsGivenBackCanBeTakenAgainAndNoMore) {
+  const MonoTime now{};
+  TokenBucket bucket({10, 2}, now);
+  ASSERT_TRUE(bucket.try_take(now, 2));
+  bucket.give_back(now);
+  EXPECT_EQ(bucket.available(now), 1U);
+  bucket.give_back(now, 5);
+  EXPECT_EQ(bucket.available(now), 2U);
+}
+
 }  // namespace
 }  // namespace muster

@@ -108,14 +108,15 @@ Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
   ++counter(node.state);
   by_id_.emplace(spec.id, slot);
   begin(node, spec);
-  emit(EventKind::kNodeAdded, node, events);
+  emit(EventKind::kNodeAdded, node, NodeState::kUnknown, events);
   return Outcome{};
 }
 
 Topology::Answer Topology::replace(NodeEntry& node, const NodeSpec& spec, Events& events) {
+  const NodeState from = node.state;
   push_bounded(node.retired, node.generation, kRetiredMax);
   begin(node, spec);
-  emit(EventKind::kNodeUpdated, node, events);
+  emit(EventKind::kNodeUpdated, node, from, events);
   return Outcome{};
 }
 
@@ -208,13 +209,13 @@ Topology::Answer Topology::on(const Drain& command, Events& events) {
 Topology::Answer Topology::on(const SetRingConfig& command, Events& events) {
   if (ring_ == command.ring) return Outcome{};
   ring_ = command.ring;
-  emit(EventKind::kRingConfigChanged, NodeEntry{}, events);
+  emit(EventKind::kRingConfigChanged, NodeEntry{}, NodeState::kUnknown, events);
   events.back().ring = ring_;
   return Outcome{};
 }
 
 void Topology::remove(const NodeEntry& node, Events& events) {
-  emit(EventKind::kNodeRemoved, node, events);
+  emit(EventKind::kNodeRemoved, node, node.state, events);
   const Slot slot = node.slot;
   --counter(node.state);
   by_id_.erase(node.id);
@@ -223,8 +224,9 @@ void Topology::remove(const NodeEntry& node, Events& events) {
 }
 
 void Topology::move_to(NodeEntry& node, NodeState state, Events& events) {
+  const NodeState from = node.state;
   set_state(node, state);
-  emit(EventKind::kNodeUpdated, node, events);
+  emit(EventKind::kNodeUpdated, node, from, events);
 }
 
 void Topology::set_state(NodeEntry& node, NodeState state) {
@@ -234,10 +236,10 @@ void Topology::set_state(NodeEntry& node, NodeState state) {
   node.state_since = log_time_;
 }
 
-void Topology::emit(EventKind kind, const NodeEntry& node, Events& events) {
+void Topology::emit(EventKind kind, const NodeEntry& node, NodeState from, Events& events) {
   const TopologyVersion previous = version_;
   version_ = TopologyVersion(previous.value() + 1);
-  events.push_back({kind, previous, version_, node, {}});
+  events.push_back({kind, previous, version_, node, from, {}});
 }
 
 }  // namespace muster::membership

@@ -13,7 +13,13 @@ namespace muster::membership {
 namespace {
 
 /// The fields of TimedCommand; the kinds of command begin at kFirstKind, in the variant's order.
-enum CommandField : std::uint32_t { kFormat = 1, kTime = 2, kFirstKind = 10 };
+enum CommandField : std::uint32_t {
+  kFormat = 1,
+  kTime = 2,
+  kAskedBy = 3,
+  kCause = 4,
+  kFirstKind = 10,
+};
 
 /// In a packed beat, the low bits hold the reported state and the rest the distance between slots.
 constexpr unsigned kReportedBits = 4;
@@ -161,6 +167,12 @@ std::string encode(const TimedCommand& timed) {
   out.number(kFormat, kFormatVersion);
   out.time(kTime, timed.time);
   out.message(kFirstKind + static_cast<std::uint32_t>(timed.command.index()), body.bytes());
+  out.text(kAskedBy, timed.reason.asked_by);
+  if (timed.reason.cause) {
+    WireWriter cause;
+    write(cause, *timed.reason.cause);
+    out.message(kCause, cause.bytes());
+  }
   out.raw(timed.unknown);
   return out.bytes();
 }
@@ -177,6 +189,10 @@ Result<TimedCommand> decode_command(std::string_view bytes) {
       format = in.number();
     } else if (in.field() == kTime) {
       timed.time = in.time();
+    } else if (in.field() == kAskedBy) {
+      timed.reason.asked_by = in.text();
+    } else if (in.field() == kCause) {
+      if (!read(in.message(), timed.reason.cause.emplace())) in.fail();
     } else if (auto command = make_command(in.field())) {
       ++kinds;
       if (!read_body(in.message(), *command)) in.fail();

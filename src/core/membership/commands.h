@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "core/membership/cause.h"
 #include "core/membership/node.h"
 
 namespace muster::membership {
@@ -96,6 +97,7 @@ struct TimedCommand {
   LogTime time{};
   Command command;
   std::string unknown;
+  Reason reason{};
   bool operator==(const TimedCommand&) const = default;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "core/membership/cause.h"
 #include "core/membership/commands.h"
 #include "core/membership/node.h"
 #include "core/membership/options.h"
@@ -12,27 +13,9 @@
 
 namespace muster::membership {
 
-/// The timeouts of one node, damping included.
-struct Timeouts {
-  Duration suspect_after{};
-  Duration down_after{};
-  std::size_t recent_suspicions = 0;  ///< Within flap_window.
-  bool damped = false;
-};
+/// What counts for a node at log time `now`.
 [[nodiscard]] Timeouts timeouts_in_force(const NodeEntry& node, LogTime now,
                                          const Options& options);
-
-/// Why a decision was made, for the decision log.
-struct Cause {
-  LogTime last_heartbeat_at{};
-  Duration silence{};  ///< For JOINING, the time since registration.
-  Timeouts timeouts;
-  Duration listened{};  ///< How long this leader has been listening.
-  Duration grace{};     ///< leader_grace_period; a DOWN needs listened ≥ grace.
-  /// The brake when a DOWN was decided: how many were allowed, how many were in use before it.
-  std::size_t down_allowed = 0;
-  std::size_t down_in_use = 0;
-};
 
 /// A proposal for the log. It may still be refused when it is applied.
 struct Decision {

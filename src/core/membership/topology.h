@@ -26,6 +26,7 @@ struct Event {
   TopologyVersion previous_version;
   TopologyVersion version;
   NodeEntry node;   ///< As it is after the change, or as it was before its removal.
+  NodeState from;   ///< Its state before; kUnknown for one that is new.
   RingConfig ring;  ///< Only with kRingConfigChanged.
 };
 
@@ -128,7 +129,7 @@ class Topology {
   void remove(const NodeEntry& node, Events& events);
   void move_to(NodeEntry& node, NodeState state, Events& events);
   void set_state(NodeEntry& node, NodeState state);
-  void emit(EventKind kind, const NodeEntry& node, Events& events);
+  void emit(EventKind kind, const NodeEntry& node, NodeState from, Events& events);
   [[nodiscard]] std::size_t& counter(NodeState state);
 
   TopologyVersion version_;

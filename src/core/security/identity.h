@@ -10,6 +10,10 @@
 
 namespace muster::security {
 
+/// A name that every server's certificate holds among its DNS names, and no other's: what knows
+/// only host names, as etcd does, tells servers by it.
+inline constexpr const char* kServerName = "server.muster.internal";
+
 /// The names in a certificate, as somebody else has read them. They may hold any byte.
 struct CertificateNames {
   std::vector<std::string> common_names;

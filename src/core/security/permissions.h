@@ -23,6 +23,7 @@ enum class Call {
   // muster.v1.StoreService
   kStoreGet,
   kStorePut,
+  kStorePutStream,
   kStoreRemove,
   kStoreList,
   kStoreWatch,
@@ -34,6 +35,9 @@ enum class Call {
   kTransferLeadership,
   kBackup,
   kMove,
+  // muster.v1.ObserveService
+  kExplain,
+  kSetLogLevel,
   // muster.v1.PeerService
   kAnnounce,
   kAdmit,

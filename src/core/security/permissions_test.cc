@@ -95,8 +95,8 @@ TEST(PermissionsTest, RolesGetWhatTheyNeedAndNoMore) {
   // What changes something is closed to readers, what concerns the cluster to nodes and agents.
   for (const Call call :
        {Call::kRegisterNode, Call::kDeregisterNode, Call::kHeartbeat, Call::kHeartbeatStream,
-        Call::kStorePut, Call::kStoreRemove, Call::kDrainNode, Call::kSetHashRing,
-        Call::kTransferLeadership, Call::kBackup, Call::kMove}) {
+        Call::kStorePut, Call::kStorePutStream, Call::kStoreRemove, Call::kDrainNode,
+        Call::kSetHashRing, Call::kTransferLeadership, Call::kBackup, Call::kMove}) {
     EXPECT_FALSE(allowed(Role::kReader, call))
         << permissions()[static_cast<std::size_t>(call)].name;
   }

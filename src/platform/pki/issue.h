@@ -18,12 +18,12 @@ struct CertificateOrder {
     kServerAndClient,  ///< Shown by servers to clients, and to each other when they connect.
   };
   std::string common_name;
-  std::vector<std::string> dns_names;
-  std::vector<std::string> ip_addresses;
-  std::vector<std::string> uris;
+  std::vector<std::string> dns_names{};
+  std::vector<std::string> ip_addresses{};
+  std::vector<std::string> uris{};
   Use use = Use::kClient;
-  WallTime not_before;
-  WallTime not_after;
+  WallTime not_before{};
+  WallTime not_after{};
 };
 
 /// A certificate for `key`, with a random serial number of 128 bits.

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "candidate/guarded_command.h"
+#include "core/security/identity.h"
 
 namespace muster::engine {
 namespace {
@@ -82,6 +83,7 @@ EngineOptions engine_options(const ServerConfig& config, const std::string& cont
   options.contact = contact;
   options.data_dir = config.data_dir;
   options.tls = config.tls;
+  options.crl_file = config.crl_url.empty() ? config.crl_file : options.fetched_crl();
   options.quota_bytes = config.engine_quota_mb << 20;
   options.program = config.etcd;
   options.guardian = find_guardian();
@@ -124,7 +126,10 @@ Result<std::vector<std::string>> etcd_command(const EngineOptions& options, cons
   words.insert(words.end(),
                {"--peer-client-cert-auth", "--peer-cert-file=" + options.tls.cert,
                 "--peer-key-file=" + options.tls.key, "--peer-trusted-ca-file=" + options.tls.ca,
-                "--cipher-suites=" + *suite});
+                "--cipher-suites=" + *suite,
+                // Its one way to tell a server from a node that the same authority vouches for.
+                std::string("--peer-cert-allowed-hostname=") + security::kServerName});
+  if (!options.crl_file.empty()) words.push_back("--peer-crl-file=" + options.crl_file);
   return words;
 }
 

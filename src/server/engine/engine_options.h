@@ -30,6 +30,8 @@ struct EngineOptions {
   std::string contact;                   ///< host:port of this musterd, told to servers that ask.
   std::string data_dir;
   TlsFiles tls;  ///< Between members; all three or none.
+  /// The list of revoked certificates, read by etcd at each handshake; empty for none.
+  std::string crl_file;
   std::uint64_t quota_bytes = std::uint64_t{2} << 30;
   std::string program = "etcd";
   std::string guardian;          ///< Path of muster-guardian.
@@ -45,6 +47,8 @@ struct EngineOptions {
   [[nodiscard]] std::string etcd_directory() const { return directory() + "/etcd"; }
   /// etcd makes a socket of this name in its working directory, which is directory().
   [[nodiscard]] std::string socket() const { return directory() + "/localhost:2379"; }
+  /// Where a list that comes from a URL is put for etcd.
+  [[nodiscard]] std::string fetched_crl() const { return directory() + "/crl"; }
   /// For open_store().
   [[nodiscard]] std::string store_url() const;
 };

@@ -1,6 +1,8 @@
 #include "server/engine/roll_call.h"
 
 #include <httplib.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -8,7 +10,29 @@
 #include <thread>
 #include <utility>
 
+#include "core/security/identity.h"
+
 namespace muster::engine {
+namespace {
+
+/// Called once for each certificate of a chain, the client's own last.
+int only_servers(int good, X509_STORE_CTX* chain) {
+  if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
+  X509* shown = X509_STORE_CTX_get_current_cert(chain);
+  if (X509_check_host(shown, security::kServerName, 0, 0, nullptr) == 1) return 1;
+  X509_STORE_CTX_set_error(chain, X509_V_ERR_HOSTNAME_MISMATCH);
+  return 0;
+}
+
+bool for_servers_only(SSL_CTX& context, const TlsFiles& tls) {
+  SSL_CTX_set_verify(&context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, only_servers);
+  return SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION) == 1 &&
+         SSL_CTX_use_certificate_chain_file(&context, tls.cert.c_str()) == 1 &&
+         SSL_CTX_use_PrivateKey_file(&context, tls.key.c_str(), SSL_FILETYPE_PEM) == 1 &&
+         SSL_CTX_load_verify_locations(&context, tls.ca.c_str(), nullptr) == 1;
+}
+
+}  // namespace
 
 class RollCall::Server {
  public:
@@ -63,8 +87,8 @@ Status RollCall::start(const std::string& name, const Address& listen, const Tls
   if (tls.cert.empty()) {
     server = std::make_unique<httplib::Server>();
   } else {
-    server =
-        std::make_unique<httplib::SSLServer>(tls.cert.c_str(), tls.key.c_str(), tls.ca.c_str());
+    server = std::make_unique<httplib::SSLServer>(
+        [&tls](SSL_CTX& context) { return for_servers_only(context, tls); });
     if (!server->is_valid()) {
       return {Errc::kInvalid, "the certificates do not fit; check --cert, --key and --cacert"};
     }

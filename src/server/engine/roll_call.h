@@ -13,8 +13,8 @@ namespace muster::engine {
 /// there and has no data yet. The others ask with the request that a running engine answers with
 /// its members, so that one question tells all cases apart.
 ///
-/// With TLS only holders of a certificate are answered. A thread of its own; start and destroy it
-/// on one thread. Destroying it frees the address.
+/// With TLS (1.3) only holders of a server's certificate are answered, as by etcd. A thread of its
+/// own; start and destroy it on one thread. Destroying it frees the address.
 class RollCall {
  public:
   RollCall();

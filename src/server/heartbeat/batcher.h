@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "core/membership/commands.h"
@@ -21,14 +20,15 @@ class HeartbeatBatcher {
   /// replaced since is left out.
   [[nodiscard]] std::vector<membership::BatchHeartbeat> take(const membership::Topology& topology);
 
-  [[nodiscard]] std::size_t size() const { return beats_.size(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   struct Noted {
-    std::uint64_t registration = 0;
+    std::uint64_t registration = 0;  ///< 0: none was heard.
     membership::NodeState reported = membership::NodeState::kUnknown;
   };
-  std::map<membership::Slot, Noted> beats_;
+  std::vector<Noted> beats_;  ///< By slot.
+  std::size_t size_ = 0;
 };
 
 }  // namespace muster::server

@@ -72,6 +72,7 @@ void LeaderTerm::begin() {
 void LeaderTerm::led(const Status& status) {
   if (!status) return fail(status.error().message);
   detector_.emplace(options_.membership, replica_.state().topology(), loop_.now());
+  held_ = {};
   running_ = true;
   on_begin_(guard_->epoch());
   supervisor_.start(guard_, {.ready =
@@ -110,7 +111,14 @@ void LeaderTerm::stop(MonoTime by, std::function<void(bool receipt)> done) {
 void LeaderTerm::tree_ended() {
   if (!on_stopped_) return;  // It failed by itself; stop() follows.
   // T06: what was gathered is written before the leadership is handed over.
-  flush(term_.wrap([this] { retire(); }));
+  const cluster::Note resigned{cluster::DecisionKind::kLeader,
+                               cluster::kServersSubject,
+                               cluster::Why::kResigned,
+                               resigning_.empty() ? "its work ended" : resigning_,
+                               {},
+                               {}};
+  resigning_.clear();
+  flush(term_.wrap([this] { retire(); }), resigned);
 }
 
 void LeaderTerm::retire() {
@@ -151,19 +159,30 @@ void LeaderTerm::flush_later() {
   });
 }
 
-void LeaderTerm::flush(std::function<void()> done) {
-  const auto commands = batcher_.take(replica_.state().topology());
-  if (commands.empty() || !active()) return done();
-  auto left = std::make_shared<std::size_t>(commands.size());
-  for (const membership::BatchHeartbeat& command : commands) {
-    replica_.propose(cluster::ChangeTopology{command},
-                     [left, done](const Result<cluster::Answer>& answer) {
-                       if (!answer) {
-                         log_warn("heartbeats not written", {{"error", answer.error().message}});
-                       }
-                       if (--*left == 0) done();
-                     });
+void LeaderTerm::flush(std::function<void()> done, std::optional<cluster::Note> last) {
+  if (!active()) return done();
+  std::vector<cluster::Command> commands;
+  for (membership::BatchHeartbeat& batch : batcher_.take(replica_.state().topology())) {
+    if (options_.on_batch) options_.on_batch(batch.beats.size());
+    commands.push_back(cluster::ChangeTopology{std::move(batch)});
   }
+  if (last) commands.push_back(std::move(*last));
+  if (commands.empty()) return done();
+  auto left = std::make_shared<std::size_t>(commands.size());
+  for (const cluster::Command& command : commands) {
+    replica_.propose(command, [left, done, what = cluster::name(command)](
+                                  const Result<cluster::Answer>& answer) {
+      if (!answer) {
+        log_warn("not written", {{"command", what}, {"error", answer.error().message}});
+      }
+      if (--*left == 0) done();
+    });
+  }
+}
+
+Duration LeaderTerm::lease_left() const {
+  if (!active()) return Duration(0);
+  return std::max(Duration(0), guard_->deadline() - loop_.now());
 }
 
 LoopTask LeaderTerm::detection() {
@@ -178,12 +197,25 @@ void LeaderTerm::tick() {
   if (!active()) return;
   const membership::Verdict verdict = detector_->tick(replica_.state().topology(), loop_.now());
   for (const membership::Decision& decision : verdict.decisions) propose(decision);
-  if (verdict.held_by_brake != held_) {
-    held_ = verdict.held_by_brake;
-    log_warn(
-        "too many nodes went DOWN at once; the others wait",
-        {{"epoch", std::to_string(guard_->epoch().value())}, {"waiting", std::to_string(held_)}});
-  }
+  note_brake(verdict.held_by_brake);
+  held_ = {{}, verdict.held_by_grace, verdict.held_by_brake};
+}
+
+void LeaderTerm::note_brake(std::size_t held) {
+  if (held == held_.held_by_brake) return;
+  log_warn("too many nodes went DOWN at once; the others wait",
+           {{"epoch", std::to_string(guard_->epoch().value())}, {"waiting", std::to_string(held)}});
+  // Its coming and going are decisions; how many wait meanwhile is a metric.
+  if ((held == 0) == (held_.held_by_brake == 0)) return;
+  const cluster::Note note{cluster::DecisionKind::kBrake,
+                           "brake",
+                           held == 0 ? cluster::Why::kEnded : cluster::Why::kBegan,
+                           held == 0 ? "" : "nodes that wait: " + std::to_string(held),
+                           {},
+                           {}};
+  replica_.propose(note, [](const Result<cluster::Answer>& answer) {
+    if (!answer) log_warn("not written", {{"command", "Note"}, {"error", answer.error().message}});
+  });
 }
 
 void LeaderTerm::propose(const membership::Decision& decision) {
@@ -193,7 +225,7 @@ void LeaderTerm::propose(const membership::Decision& decision) {
         return NodeId{};
       },
       decision.command);
-  replica_.propose(cluster::ChangeTopology{decision.command},
+  replica_.propose(cluster::ChangeTopology{decision.command, {{}, decision.cause}},
                    [id, name = membership::name(decision.command), cause = decision.cause,
                     epoch = guard_->epoch()](const Result<cluster::Answer>& answer) {
                      log_info("node judged",

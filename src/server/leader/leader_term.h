@@ -28,6 +28,8 @@ class LeaderTerm final : public LeaderWork {
     membership::Options membership;
     SupervisionOptions supervision;
     Incarnation incarnation;
+    /// Heartbeats of so many nodes are being written.
+    std::function<void(std::size_t beats)> on_batch{};
   };
   /// Called when a term has begun, before its first heartbeat.
   using OnBegin = std::function<void(Epoch)>;
@@ -44,6 +46,13 @@ class LeaderTerm final : public LeaderWork {
   /// Only while active().
   Status heartbeat(const NodeId& id, const membership::Generation& generation,
                    membership::NodeState reported);
+
+  /// Why the term will end, if it does so in order: for the log of decisions.
+  void resign_because(std::string why) { resigning_ = std::move(why); }
+  /// Who is silent and not judged yet, as of the last look; the decisions are empty.
+  [[nodiscard]] const membership::Verdict& held() const { return held_; }
+  /// How long this server may lead without another renewal.
+  [[nodiscard]] Duration lease_left() const;
 
   /// The log has found a higher epoch than `ended`, or had to give up that term. It may be told of
   /// after the next term has begun, which goes on.
@@ -62,8 +71,9 @@ class LeaderTerm final : public LeaderWork {
   [[nodiscard]] LoopTask batching();
   [[nodiscard]] LoopTask detection();
   void flush_later();
-  /// Proposes what was gathered; `done` when all of it is settled.
-  void flush(std::function<void()> done);
+  /// Proposes what was gathered, and `last` after it; `done` when all of it is settled.
+  void flush(std::function<void()> done, std::optional<cluster::Note> last = {});
+  void note_brake(std::size_t held);
   void tick();
   void propose(const membership::Decision& decision);
   void tree_ended();
@@ -83,7 +93,8 @@ class LeaderTerm final : public LeaderWork {
   bool running_ = false;   ///< The barrier is in, and the children are up.
   bool retiring_ = false;  ///< The log settles what is in flight; a new term waits for it.
   bool waiting_ = false;   ///< A term was asked for meanwhile.
-  std::size_t held_ = 0;   ///< Nodes that the brake held back when it was last reported.
+  std::string resigning_;
+  membership::Verdict held_;
   Timer batch_timer_;
   Timer tick_timer_;
   Timer stop_timer_;

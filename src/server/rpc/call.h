@@ -4,10 +4,16 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/time.h"
 #include "server/rpc/status.h"
+
+namespace muster::server {
+struct Caller;
+}
 
 namespace muster::rpc {
 
@@ -31,19 +37,56 @@ class Call {
   [[nodiscard]] virtual Duration time_left() const = 0;
   /// Another server has passed this call on; it is not to be passed on again.
   [[nodiscard]] virtual bool forwarded() const = 0;
+  /// The certificate (PEM) that the client has shown and proved to hold; empty in plaintext.
+  [[nodiscard]] virtual std::string_view certificate() const = 0;
+  /// The host it comes from, without a port.
+  [[nodiscard]] virtual std::string remote() const = 0;
+  /// What the client sent beside the message under this name; empty when nothing.
+  [[nodiscard]] virtual std::string metadata(const std::string&) const { return {}; }
   /// The client is gone, or the call has ended: nothing reaches it any more.
   [[nodiscard]] virtual bool over() const = 0;
 
   /// The next message; none when the client will send no more.
   virtual void read(std::function<void(std::optional<std::string>)> done) = 0;
   virtual void write(Payload message, std::function<void()> done) = 0;
+  /// The same for a message that another write follows at once: it may leave with that one.
+  virtual void write_ahead(Payload message, std::function<void()> done) {
+    write(std::move(message), std::move(done));
+  }
   virtual void finish(RpcStatus status) = 0;
   /// Writes the last message and finishes with OK.
   virtual void reply(Payload message) = 0;
   /// Called once, when the call is over in any way. Replaces one set before.
   virtual void on_over(std::function<void()> over) = 0;
+  /// Ends it without waiting for the client to take what was written: it hears CANCELLED.
+  virtual void cut() = 0;
+
+  /// Who is calling, once whoever guards this server has found out; null before.
+  [[nodiscard]] server::Caller* caller() const { return caller_.get(); }
+  void set_caller(std::shared_ptr<server::Caller> caller) { caller_ = std::move(caller); }
+  /// Called once with how the call ended: the status it was finished with, or CANCELLED when the
+  /// client went first. All of them are called, in the order of their coming.
+  void on_ended(std::function<void(const RpcStatus&)> ended) {
+    on_ended_.push_back(std::move(ended));
+  }
+
+ protected:
+  void tell_ended(const RpcStatus& status) {
+    for (const auto& each : std::exchange(on_ended_, {})) each(status);
+  }
+
+ private:
+  std::shared_ptr<server::Caller> caller_;
+  std::vector<std::function<void(const RpcStatus&)>> on_ended_;
 };
 
 using CallPtr = std::shared_ptr<Call>;
+
+/// What is sent to another server beside a request.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+/// Names a client's request from its sender to the entry of the log that it led to.
+inline constexpr const char* kRequestIdKey = "muster-request-id";
+/// Who sent a request that another server has passed on.
+inline constexpr const char* kCallerKey = "muster-caller";
 
 }  // namespace muster::rpc

@@ -1,5 +1,6 @@
 #include "server/rpc/grpc_call.h"
 
+#include <grpc/grpc_security_constants.h>
 #include <grpc/support/time.h>
 
 #include <utility>
@@ -37,11 +38,18 @@ std::string to_string(const grpc::ByteBuffer& buffer) {
 void* GrpcCall::Operation::begin() {
   MUSTER_CHECK(!held);
   held = call.shared_from_this();
-  return static_cast<Completion*>(this);
+  ++call.host_.operations;
+  return static_cast<remote::Completion*>(this);
+}
+
+void GrpcCall::Operation::forget() {
+  --call.host_.operations;
+  held.reset();
 }
 
 void GrpcCall::Operation::complete(bool ok) {
   const auto alive = std::move(held);
+  --call.host_.operations;
   (call.*on)(ok);
 }
 
@@ -57,7 +65,7 @@ void GrpcCall::accept(CallHost& host) {
 void GrpcCall::accepted(bool ok) {
   if (!ok) {
     // The server shuts down. gRPC does not tell `done` of a call that never began.
-    done_.held.reset();
+    done_.forget();
     return;
   }
   // The server shuts down and cancels it; nothing may be begun any more.
@@ -65,6 +73,7 @@ void GrpcCall::accepted(bool ok) {
   accept(host_);
   const bool full = host_.calls.size() >= host_.calls_max;
   host_.calls.insert(this);
+  peer_ = context_.auth_context();
   if (full) {
     return finish({Code::kResourceExhausted, "this server has as many calls open as it takes", {}});
   }
@@ -82,6 +91,26 @@ bool GrpcCall::forwarded() const {
   return context_.client_metadata().contains(kForwardedKey);
 }
 
+std::string_view GrpcCall::certificate() const {
+  if (!peer_) return {};
+  const auto shown = peer_->FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME);
+  return shown.empty() ? std::string_view() : std::string_view(shown[0].data(), shown[0].size());
+}
+
+std::string GrpcCall::remote() const {
+  // "ipv4:127.0.0.1:5000", "ipv6:%5B::1%5D:5000", "unix:…"
+  const std::string peer = context_.peer();
+  const auto begin = peer.find(':') + 1;
+  const auto end = peer.rfind(':');
+  return end <= begin ? peer : peer.substr(begin, end - begin);
+}
+
+std::string GrpcCall::metadata(const std::string& key) const {
+  const auto found = context_.client_metadata().find(key);
+  if (found == context_.client_metadata().end()) return {};
+  return {found->second.data(), found->second.size()};
+}
+
 void GrpcCall::read(std::function<void(std::optional<std::string>)> done) {
   if (over_ || finishing_) return;
   on_read_ = std::move(done);
@@ -95,9 +124,18 @@ void GrpcCall::has_read(bool ok) {
 }
 
 void GrpcCall::write(Payload message, std::function<void()> done) {
+  write(message, std::move(done), grpc::WriteOptions());
+}
+
+void GrpcCall::write_ahead(Payload message, std::function<void()> done) {
+  write(message, std::move(done), grpc::WriteOptions().set_buffer_hint());
+}
+
+void GrpcCall::write(const Payload& message, std::function<void()> done,
+                     grpc::WriteOptions options) {
   if (over_ || finishing_) return;
   on_written_ = std::move(done);
-  stream_.Write(to_buffer(message), write_.begin());
+  stream_.Write(to_buffer(message), options, write_.begin());
 }
 
 void GrpcCall::written(bool ok) {
@@ -112,6 +150,10 @@ grpc::Status GrpcCall::closing(const RpcStatus& status) {
     context_.AddTrailingMetadata(kLeaderKey, status.leader_address);
   }
   if (status.replaced) context_.AddTrailingMetadata(kReplacedKey, "1");
+  if (status.retry_after > 0s) {
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(status.retry_after).count();
+    context_.AddTrailingMetadata(kRetryKey, std::to_string(seconds));
+  }
   // Whoever sent this must know that a server has spoken, and not the network: UNAVAILABLE means
   // "nothing was changed" from the one and "it may have been" from the other.
   if (!status.ok()) context_.AddTrailingMetadata(kServerKey, host_.server_id);
@@ -122,12 +164,14 @@ void GrpcCall::finish(RpcStatus status) {
   if (over_ || finishing_) return;
   const grpc::Status closed = closing(status);
   stream_.Finish(closed, finish_.begin());
+  tell_ended(status);
 }
 
 void GrpcCall::reply(Payload message) {
   if (over_ || finishing_) return;
   const grpc::Status closed = closing({});
   stream_.WriteAndFinish(to_buffer(message), grpc::WriteOptions(), closed, finish_.begin());
+  tell_ended({});
 }
 
 void GrpcCall::finished(bool) {
@@ -143,7 +187,12 @@ void GrpcCall::end() {
   host_.calls.erase(this);
   on_read_ = {};
   on_written_ = {};
+  tell_ended({Code::kCancelled, "the client went away", {}});
   if (const auto over = std::exchange(on_over_, {})) over();
+}
+
+void GrpcCall::cut() {
+  if (!over_) context_.TryCancel();
 }
 
 void GrpcCall::abort() {

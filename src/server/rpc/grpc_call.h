@@ -1,6 +1,7 @@
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/security/auth_context.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <functional>
@@ -10,7 +11,7 @@
 #include <unordered_set>
 
 #include "server/rpc/call.h"
-#include "server/rpc/completion_queue.h"
+#include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {
@@ -23,6 +24,7 @@ inline constexpr const char* kForwardedKey = "muster-forwarded";
 inline constexpr const char* kServerKey = "muster-server";
 inline constexpr const char* kLeaderKey = "leader-address";
 inline constexpr const char* kReplacedKey = "node-replaced";
+inline constexpr const char* kRetryKey = "retry-after";
 
 class GrpcCall;
 
@@ -34,6 +36,7 @@ struct CallHost {
   std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
   std::unordered_set<GrpcCall*> calls;   ///< Accepted, and not over.
   std::size_t calls_max = 0;
+  std::size_t operations = 0;  ///< That gRPC has not completed.
 };
 
 /// A call as gRPC has it. Lives as long as gRPC holds one of its operations, or a user it.
@@ -49,26 +52,34 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] const std::string& method() const override { return context_.method(); }
   [[nodiscard]] Duration time_left() const override;
   [[nodiscard]] bool forwarded() const override;
+  [[nodiscard]] std::string metadata(const std::string& key) const override;
+  [[nodiscard]] std::string_view certificate() const override;
+  [[nodiscard]] std::string remote() const override;
   [[nodiscard]] bool over() const override { return over_; }
   /// Its answer is on the way, and has not left yet.
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
   void read(std::function<void(std::optional<std::string>)> done) override;
   void write(Payload message, std::function<void()> done) override;
+  void write_ahead(Payload message, std::function<void()> done) override;
   void finish(RpcStatus status) override;
   void reply(Payload message) override;
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+  void cut() override;
 
  private:
   /// One kind of operation. While one is under way it keeps the call alive.
-  struct Operation final : Completion {
+  struct Operation final : remote::Completion {
     Operation(GrpcCall& c, void (GrpcCall::*f)(bool)) : call(c), on(f) {}
     void* begin();
+    /// gRPC will not complete it after all.
+    void forget();
     void complete(bool ok) override;
     GrpcCall& call;
     void (GrpcCall::*on)(bool);
     std::shared_ptr<GrpcCall> held;
   };
 
+  void write(const Payload& message, std::function<void()> done, grpc::WriteOptions options);
   void accepted(bool ok);
   void has_read(bool ok);
   void written(bool ok);
@@ -84,6 +95,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   std::function<void(std::optional<std::string>)> on_read_;
   std::function<void()> on_written_;
   std::function<void()> on_over_;
+  std::shared_ptr<const grpc::AuthContext> peer_;
   bool finishing_ = false;
   bool over_ = false;
   Operation accept_{*this, &GrpcCall::accepted};

@@ -33,13 +33,16 @@ grpc::ChannelArguments channel_arguments() {
 }  // namespace
 
 /// gRPC writes to it from its own thread while an operation is under way, which keeps it alive.
-struct PeerClient::PeerCall final : Completion {
+struct PeerClient::PeerCall final : remote::Completion {
+  explicit PeerCall(std::size_t& o) : operations(o) {}
+  std::size_t& operations;
   PeerClient* client = nullptr;  ///< Null once nobody waits for it.
   std::shared_ptr<grpc::Channel> channel;
   std::string method;
   grpc::ByteBuffer request;
   MonoTime by;
   Done done;
+  Metadata metadata;
   bool sent = false;
   grpc::ClientContext context;
   grpc::ByteBuffer response;
@@ -49,18 +52,24 @@ struct PeerClient::PeerCall final : Completion {
 
   void* begin(const Shared& self) {
     held = self;
-    return static_cast<Completion*>(this);
+    ++operations;
+    return static_cast<remote::Completion*>(this);
   }
   void complete(bool) override {
     const Shared self = std::move(held);
+    --operations;
     if (client == nullptr) return;
     if (sent) return client->answered(self);
     client->proceed(self);
   }
 };
 
-PeerClient::PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id)
-    : loop_(loop), queue_(queue), server_id_(std::move(server_id)) {}
+PeerClient::PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+                       std::shared_ptr<grpc::ChannelCredentials> credentials)
+    : loop_(loop),
+      queue_(queue),
+      server_id_(std::move(server_id)),
+      credentials_(std::move(credentials)) {}
 
 void PeerClient::close() {
   closed_ = true;
@@ -76,20 +85,20 @@ void PeerClient::close() {
 }
 
 void PeerClient::call(const std::string& address, const std::string& method, std::string request,
-                      Duration timeout, Done done) {
+                      Duration timeout, Done done, Metadata metadata) {
   if (closed_) return;
   auto& channel = channels_[address];
   if (!channel) {
-    channel =
-        grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), channel_arguments());
+    channel = grpc::CreateCustomChannel(address, credentials_, channel_arguments());
   }
-  auto call = std::make_shared<PeerCall>();
+  auto call = std::make_shared<PeerCall>(operations_);
   call->client = this;
   call->channel = channel;
   call->method = method;
   call->request = to_buffer(payload(std::move(request)));
   call->by = loop_.now() + timeout;
   call->done = std::move(done);
+  call->metadata = std::move(metadata);
   calls_.insert(call);
   proceed(call);
 }
@@ -112,6 +121,7 @@ void PeerClient::connected(const Shared& call) {
   const Duration left = call->by - loop_.now();
   call->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
   call->context.AddMetadata(kForwardedKey, server_id_);
+  for (const auto& [key, value] : call->metadata) call->context.AddMetadata(key, value);
   grpc::GenericStub stub(call->channel);
   call->reader = stub.PrepareUnaryCall(&call->context, call->method, call->request, queue_);
   call->reader->StartCall();

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <grpcpp/channel.h>
+#include <grpcpp/security/credentials.h>
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,8 +11,9 @@
 #include <unordered_set>
 
 #include "base/loop.h"
-#include "server/rpc/completion_queue.h"
+#include "server/rpc/call.h"
 #include "server/rpc/status.h"
+#include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {
@@ -21,15 +24,18 @@ class PeerClient {
  public:
   using Done = std::function<void(RpcStatus, std::string)>;
 
-  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id);
+  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
+             std::shared_ptr<grpc::ChannelCredentials> credentials);
   ~PeerClient() { close(); }
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
 
   void call(const std::string& address, const std::string& method, std::string request,
-            Duration timeout, Done done);
+            Duration timeout, Done done, Metadata metadata = {});
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
+  /// Nothing of it is left with gRPC. Only after close().
+  [[nodiscard]] bool ended() const { return operations_ == 0; }
 
  private:
   struct PeerCall;
@@ -43,9 +49,11 @@ class PeerClient {
   Loop& loop_;
   grpc::CompletionQueue* queue_;
   std::string server_id_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
   std::unordered_set<Shared> calls_;
   bool closed_ = false;
+  std::size_t operations_ = 0;  ///< That gRPC has not completed.
   Lifetime lifetime_;
 };
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "server/rpc/call.h"
 #include "server/rpc/status.h"
 
 namespace muster::rpc {
@@ -16,7 +17,8 @@ class Peers {
   /// One request to another server and its answer. The status is the other server's, or
   /// UNAVAILABLE when the request never left. When it left and no server answered, it is UNKNOWN.
   virtual void call_peer(const std::string& address, const std::string& method, std::string request,
-                         Duration timeout, std::function<void(RpcStatus, std::string)> done) = 0;
+                         Duration timeout, std::function<void(RpcStatus, std::string)> done,
+                         Metadata metadata = {}) = 0;
 };
 
 }  // namespace muster::rpc

@@ -1,22 +1,24 @@
 #include "server/rpc/rpc_server.h"
 
+// Before gRPC's headers, which define the annotations of base/mutex.h once more.
+#include "platform/event_loop.h"
+#include "store/remote/loop_queue.h"
+
+#include <absl/synchronization/mutex.h>
 #include <grpc/support/time.h>
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
-#include <grpcpp/impl/codegen/method_handler.h>
-#include <grpcpp/impl/codegen/rpc_service_method.h>
-#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
-#include "server/rpc/completion_queue.h"
+#include "server/rpc/credentials.h"
 #include "server/rpc/grpc_call.h"
+#include "server/rpc/health.h"
 #include "server/rpc/peer_client.h"
+#include "server/rpc/reflection.h"
 
 namespace muster::rpc {
 namespace {
@@ -30,56 +32,48 @@ constexpr int kStreamsMax = 10'000;
 /// calls of a client that was cut off would otherwise stay until the kernel gives up.
 constexpr int kAskAfterMs = 30'000;
 constexpr int kAnswerWithinMs = 10'000;
+/// All headers of one call together. Ours are a few dozen bytes.
+constexpr int kHeaderBytesMax = 8'192;
+/// A connection that has not shown who it is by then is closed.
+constexpr int kHandshakeWithinMs = 10'000;
 
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
-
-/// The name of a service, for reflection and health. Its methods all go to the generic handler, and
-/// gRPC lists a service by the methods registered for it: this registers one that nobody can name.
-class NamedService final : public grpc::Service {
- public:
-  explicit NamedService(const std::string& name) : path_("/" + name + "/-") {
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        path_.c_str(), grpc::internal::RpcMethod::NORMAL_RPC,
-        new grpc::internal::UnknownMethodHandler("there is no such method")));
-  }
-
- private:
-  std::string path_;
-};
-
-void add_reflection() {
-  // For the whole process, whatever is built afterwards, and to be asked for only once.
-  static std::once_flag once;
-  std::call_once(once, [] { grpc::reflection::InitProtoReflectionServerBuilderPlugin(); });
-}
 
 }  // namespace
 
 class RpcServer::Impl {
  public:
-  Impl(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
-      : loop_(loop), options_(std::move(options)), drain_timer_(loop) {
+  Impl(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
+      : loop_(loop),
+        options_(std::move(options)),
+        services_(with_own(options_.services)),
+        health_(services_),
+        drain_timer_(loop) {
     host_.server_id = options_.id;
     host_.calls_max = options_.calls_max;
-    host_.on_call = std::move(on_call);
+    host_.on_call = [this, on_call = std::move(on_call)](const CallPtr& call) {
+      if (health_.answers(call) || answer_reflection(call, services_)) return;
+      on_call(call);
+    };
   }
   ~Impl() { close(); }
 
   Result<int> start() {
-    add_reflection();
-    grpc::EnableDefaultHealthCheckService(true);
+    // Debian builds the library with a search for deadlocks in every lock that gRPC takes: a tenth
+    // of the time of a small call.
+    absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+    // gRPC's own has threads of its own, see Health.
+    grpc::EnableDefaultHealthCheckService(false);
     grpc::ServerBuilder builder;
     int port = 0;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(), &port);
-    for (const std::string& name : options_.services) {
-      services_.push_back(std::make_unique<NamedService>(name));
-      builder.RegisterService(services_.back().get());
+    const Credentials credentials = options_.tls ? tls(*options_.tls) : plaintext();
+    if (!credentials.server) {
+      return {Errc::kInvalid, "this process has not been made to refuse TLS 1.2"};
     }
+    builder.AddListeningPort(options_.listen, credentials.server, &port);
     builder.RegisterAsyncGenericService(&host_.service);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kRequestBytesMax));
-    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
-    builder.SetSyncServerOption(grpc::ServerBuilder::MAX_POLLERS, 1);
     // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     // Two servers must not share a port without noticing.
@@ -90,23 +84,26 @@ class RpcServer::Impl {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kAskAfterMs);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kAnswerWithinMs);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
-    queue_ = builder.AddCompletionQueue();
-    host_.queue = queue_.get();
+    builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kHeaderBytesMax);
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeWithinMs);
+    auto queue = builder.AddCompletionQueue();
+    host_.queue = queue.get();
     server_ = builder.BuildAndStart();
     if (!server_ || port == 0) {
+      if (server_) server_->Shutdown();
+      server_.reset();
+      queue->Shutdown();
       return {Errc::kUnavailable, "cannot listen on " + options_.listen +
                                       "; another program may be using it, choose another --listen"};
     }
-    poller_ = std::make_unique<CompletionPoller>(*queue_, loop_);
-    peers_ = std::make_unique<PeerClient>(loop_, queue_.get(), options_.id);
+    queue_ = std::make_unique<remote::LoopQueue>(loop_, std::move(queue));
+    peers_ = std::make_unique<PeerClient>(loop_, queue_->queue(), options_.id, credentials.channel);
     for (int i = 0; i < kAcceptsAhead; ++i) GrpcCall::accept(host_);
-    set_serving(false);
     return port;
   }
 
-  void set_serving(bool serving) {
-    if (server_) server_->GetHealthCheckService()->SetServingStatus(serving);
-  }
+  void set_serving(bool serving) { health_.set_serving(serving); }
+  [[nodiscard]] remote::LoopQueue* queue() { return queue_.get(); }
 
   void drain(Duration limit, std::function<void()> done) {
     drain(loop_.now() + limit, std::move(done));
@@ -128,28 +125,32 @@ class RpcServer::Impl {
     host_.on_call = {};
     if (peers_) peers_->close();
     for (GrpcCall* call : host_.calls) call->abort();
-    if (server_) server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
-    if (poller_) {
-      poller_->drain();
-    } else if (queue_) {
-      queue_->Shutdown();
-    }
+    if (!server_) return;
+    server_->Shutdown(gpr_inf_past(GPR_CLOCK_MONOTONIC));
+    if (queue_) queue_->work_until([this] { return host_.operations == 0 && peers_->ended(); });
   }
 
  private:
-  Loop& loop_;
+  static std::vector<std::string> with_own(std::vector<std::string> services) {
+    services.emplace_back("grpc.health.v1.Health");
+    services.emplace_back("grpc.reflection.v1alpha.ServerReflection");
+    return services;
+  }
+
+  EventLoop& loop_;
   RpcServerOptions options_;
+  std::vector<std::string> services_;
   CallHost host_;
-  std::vector<std::unique_ptr<NamedService>> services_;
-  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<remote::LoopQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<PeerClient> peers_;
-  std::unique_ptr<CompletionPoller> poller_;
+  Health health_;
   Timer drain_timer_;
   bool closed_ = false;
 };
 
-RpcServer::RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
+RpcServer::RpcServer(EventLoop& loop, RpcServerOptions options,
+                     std::function<void(CallPtr)> on_call)
     : impl_(std::make_unique<Impl>(loop, std::move(options), std::move(on_call))) {}
 
 RpcServer::~RpcServer() = default;
@@ -162,10 +163,15 @@ void RpcServer::set_serving(bool serving) {
   impl_->set_serving(serving);
 }
 
+remote::LoopQueue* RpcServer::queue() {
+  return impl_->queue();
+}
+
 void RpcServer::call_peer(const std::string& address, const std::string& method,
                           std::string request, Duration timeout,
-                          std::function<void(RpcStatus, std::string)> done) {
-  impl_->peers().call(address, method, std::move(request), timeout, std::move(done));
+                          std::function<void(RpcStatus, std::string)> done, Metadata metadata) {
+  impl_->peers().call(address, method, std::move(request), timeout, std::move(done),
+                      std::move(metadata));
 }
 
 void RpcServer::drain(Duration limit, std::function<void()> done) {

@@ -3,18 +3,44 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "server/rpc/call.h"
 #include "server/rpc/peers.h"
+
+namespace muster {
+class EventLoop;
+}  // namespace muster
+
+namespace muster::remote {
+class LoopQueue;
+}  // namespace muster::remote
 
 namespace muster::rpc {
 
 /// A longer request is refused with RESOURCE_EXHAUSTED before it is read.
 inline constexpr std::size_t kRequestBytesMax = 2 * 1024 * 1024;
+
+/// How a server shows who it is and looks at who comes: mutual TLS, 1.3 only. Files, because gRPC
+/// looks at them again every second: what they hold then counts for new connections, and those that
+/// stand go on.
+struct RpcTls {
+  std::string identity_file;     ///< Certificate chain and key together (PEM).
+  std::string authorities_file;  ///< Who vouches for clients and servers (PEM).
+  /// Whether a certificate that one of them vouches for is let in at all; any thread. The first is
+  /// asked about clients that connect, the second about servers that this one connects to.
+  std::function<Status(std::string_view pem)> verify_client;
+  std::function<Status(std::string_view pem)> verify_server;
+};
+
+/// Makes this process refuse TLS 1.2, whatever side it is on: gRPC 1.51 has a switch for that only
+/// in the environment. Call it first of all, before there is another thread.
+void require_tls13();
 
 struct RpcServerOptions {
   std::string listen;                 ///< host:port; port 0 picks one.
@@ -22,15 +48,17 @@ struct RpcServerOptions {
   std::vector<std::string> services;  ///< Their full names, for reflection.
   /// Open calls, watches included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
+  std::optional<RpcTls> tls{};  ///< None: plaintext.
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the
-/// loop; answers server reflection and grpc.health.v1 by itself. One thread polls gRPC.
+/// loop; answers server reflection and grpc.health.v1 by itself. The loop's own thread works gRPC,
+/// so there is one of these to a loop.
 ///
-/// Plaintext: listens on loopback only, whatever it is told. Loop thread only.
+/// Loop thread only.
 class RpcServer final : public Peers {
  public:
-  RpcServer(Loop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
+  RpcServer(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call);
   ~RpcServer() override;
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
@@ -40,9 +68,12 @@ class RpcServer final : public Peers {
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
 
-  /// On the thread that polls anyway.
+  /// For other users of gRPC on this loop, from start() to the end of this object.
+  [[nodiscard]] remote::LoopQueue* queue();
+
   void call_peer(const std::string& address, const std::string& method, std::string request,
-                 Duration timeout, std::function<void(RpcStatus, std::string)> done) override;
+                 Duration timeout, std::function<void(RpcStatus, std::string)> done,
+                 Metadata metadata = {}) override;
 
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.

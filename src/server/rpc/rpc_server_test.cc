@@ -12,7 +12,7 @@
 namespace muster::rpc {
 namespace {
 
-/// A server, and another one that asks it, on this thread.
+/// A server, and another one that asks it, each with its loop, on this thread.
 class RpcServerTest : public ::testing::Test {
  protected:
   static RpcServerOptions options(const std::string& id, std::size_t calls_max) {
@@ -35,7 +35,10 @@ class RpcServerTest : public ::testing::Test {
   }
   bool until(const std::function<bool()>& holds) {
     const MonoTime end = loop_.now() + 20s;
-    while (!holds() && loop_.now() < end) loop_.run_until(loop_.now() + 1ms);
+    while (!holds() && loop_.now() < end) {
+      loop_.run_until(loop_.now() + 1ms);
+      askers_loop_.run_until(loop_.now() + 1ms);
+    }
     return holds();
   }
   void ask() {
@@ -50,11 +53,12 @@ class RpcServerTest : public ::testing::Test {
     std::size_t bytes;
   };
   EventLoop loop_;
+  EventLoop askers_loop_;
   std::function<void(const CallPtr&)> on_call_ = [this](const CallPtr& call) {
     held_.push_back(call);
   };
   RpcServer server_{loop_, options("s1", 2), [this](const CallPtr& call) { on_call_(call); }};
-  RpcServer asker_{loop_, options("s2", 2), [](const CallPtr&) {}};
+  RpcServer asker_{askers_loop_, options("s2", 2), [](const CallPtr&) {}};
   std::string address_;
   std::vector<CallPtr> held_;
   std::vector<Answer> answers_;

@@ -34,14 +34,14 @@ Code to_code(Errc code) {
 }  // namespace
 
 RpcStatus to_status(const Error& error) {
-  return {to_code(error.code), error.message, {}};
+  return {to_code(error.code), error.message, {}, error.retry_after};
 }
 
 Error to_error(const RpcStatus& status) {
   // Most codes have one meaning of ours; what is left may or may not have happened.
   for (const Errc code : {Errc::kNotFound, Errc::kConflict, Errc::kThrottled, Errc::kUnavailable,
                           Errc::kDenied, Errc::kUnsupported, Errc::kInvalid, Errc::kCorrupt}) {
-    if (to_code(code) == status.code) return {code, status.message};
+    if (to_code(code) == status.code) return {code, status.message, status.retry_after};
   }
   return {Errc::kAmbiguous, status.message};
 }

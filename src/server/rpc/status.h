@@ -32,6 +32,8 @@ struct RpcStatus {
   std::string message{};
   /// Told in the trailing metadata `leader-address`: ask there.
   std::string leader_address{};
+  /// Told in the trailing metadata `retry-after`, in whole seconds: ask again then.
+  Duration retry_after{0};
   /// Told in the trailing metadata `node-replaced`: another process has this one's place.
   bool replaced = false;
 

@@ -21,6 +21,8 @@ class TestingCall final : public Call {
   [[nodiscard]] const std::string& method() const override { return method_; }
   [[nodiscard]] Duration time_left() const override { return 10s; }
   [[nodiscard]] bool forwarded() const override { return false; }
+  [[nodiscard]] std::string_view certificate() const override { return shown; }
+  [[nodiscard]] std::string remote() const override { return "127.0.0.1"; }
   [[nodiscard]] bool over() const override { return over_; }
   void read(std::function<void(std::optional<std::string>)> done) override {
     if (requests.empty()) return done({});
@@ -33,7 +35,9 @@ class TestingCall final : public Call {
     pending_ = std::move(done);
   }
   void finish(RpcStatus status) override {
+    if (over_ || finished) return;
     finished = std::move(status);
+    tell_ended(*finished);
     end();
   }
   void reply(Payload message) override {
@@ -41,6 +45,10 @@ class TestingCall final : public Call {
     finish({});
   }
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+  void cut() override {
+    was_cut = true;
+    end();
+  }
 
   /// The client has taken what was written last.
   bool take() {
@@ -55,12 +63,15 @@ class TestingCall final : public Call {
   /// The client is gone.
   void end() {
     if (std::exchange(over_, true)) return;
+    tell_ended({Code::kCancelled, "the client went away", {}});
     if (const auto over = std::exchange(on_over_, {})) over();
   }
 
   std::deque<std::string> requests;
   std::vector<Payload> written;
   std::optional<RpcStatus> finished;
+  std::string shown;  ///< The client's certificate.
+  bool was_cut = false;
 
  private:
   std::string method_;

@@ -18,6 +18,33 @@ std::function<void(const cluster::Answer&)> reply_version(const rpc::CallPtr& ca
   };
 }
 
+// What a change is about, for the audit log; what has none is no change.
+std::string subject(const v1::DrainNodeRequest& request) {
+  return request.node_id();
+}
+std::string subject(const v1::SetHashRingRequest&) {
+  return "ring";
+}
+std::string subject(const v1::RemoveServerRequest& request) {
+  return request.id();
+}
+std::string subject(const v1::TransferLeadershipRequest& request) {
+  return request.to();
+}
+std::string subject(const v1::MoveRequest& request) {
+  // What follows the scheme may hold a password.
+  return request.engine().substr(0, request.engine().find(':'));
+}
+
+template <typename Request>
+bool charge(Guard& guard, const rpc::CallPtr& call, const Request& request) {
+  if constexpr (requires { subject(request); }) {
+    return guard.charge(call, LimitedCall::kWrite, subject(request));
+  } else {
+    return true;
+  }
+}
+
 }  // namespace
 
 void AdminService::add_to(rpc::Router& router) {
@@ -27,6 +54,7 @@ void AdminService::add_to(rpc::Router& router) {
     router.add(method, [this, handle](const rpc::CallPtr& call) {
       rpc::read_request<Request>(call, [this, handle](const auto& c, const Request& request,
                                                       const std::string& bytes) {
+        if (!charge(cluster_.guard(), c, request)) return;
         cluster_.at_leader(c, bytes, [this, handle, c, request] { (this->*handle)(c, request); });
       });
     });
@@ -45,6 +73,7 @@ void AdminService::add_to(rpc::Router& router) {
   router.add(service + "Move", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::MoveRequest>(
         call, [this](const auto& c, const v1::MoveRequest& request, const auto&) {
+          if (!charge(cluster_.guard(), c, request)) return;
           cluster_.only_at_leader(c, [this, c, request] { Move(c, request); });
         });
   });
@@ -54,14 +83,16 @@ void AdminService::add_to(rpc::Router& router) {
 void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request) {
   cluster_.propose(
       call,
-      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}}},
+      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}},
+                              {Cluster::asked_by(call), {}}},
       reply_version<v1::DrainNodeResponse>(call));
 }
 
 void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request) {
-  cluster_.propose(
-      call, cluster::ChangeTopology{membership::SetRingConfig{to_ring(request.config()), {}}},
-      reply_version<v1::SetHashRingResponse>(call));
+  cluster_.propose(call,
+                   cluster::ChangeTopology{membership::SetRingConfig{to_ring(request.config()), {}},
+                                           {Cluster::asked_by(call), {}}},
+                   reply_version<v1::SetHashRingResponse>(call));
 }
 
 void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRequest&) {
@@ -98,6 +129,7 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
 
 void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
   attendance_.forget(id);
+  applied_.erase(id);
   // A member that has never announced itself is removed all the same.
   if (was_member && cluster_.state().server(id) == nullptr) {
     return rpc::reply(call, v1::RemoveServerResponse{});
@@ -117,7 +149,8 @@ void AdminService::TransferLeadership(const rpc::CallPtr& call,
   response.set_from(own_id_);
   rpc::reply(call, response);
   if (request.to() == own_id_) return;
-  actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())));
+  actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())),
+                     "a transfer was asked for by " + Cluster::asked_by(call));
 }
 
 void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request) {
@@ -133,14 +166,35 @@ void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest&
   const auto answer = [this, call] {
     v1::AnnounceResponse response;
     response.set_raft_term(cluster_.leader().epoch.value());
+    for (const auto& [id, sighting] : sightings()) {
+      v1::ServerSighting& out = *response.add_servers();
+      out.set_id(id);
+      out.set_silent_ms(static_cast<std::uint64_t>(to_ms(sighting.ago)));
+      out.set_applied_index(sighting.applied);
+    }
     rpc::reply(call, response);
   };
+
   const std::uint64_t level = std::max<std::uint64_t>(request.command_level(), 1);
   const cluster::AnnounceServer said{request.id(), request.address(), request.version(), level, {}};
   const cluster::ServerEntry* known = cluster_.state().server(request.id());
-  if (known != nullptr) attendance_.heard(request.id(), cluster_.loop().now());
+  if (known != nullptr) {
+    attendance_.heard(request.id(), cluster_.loop().now());
+    applied_[request.id()] = request.applied_index();
+  }
   if (known != nullptr && cluster::same(*known, said)) return answer();
   cluster_.propose(call, said, [answer](const cluster::Answer&) { answer(); });
+}
+
+std::map<std::string, Sighting> AdminService::sightings() const {
+  std::map<std::string, Sighting> all;
+  for (const auto& [id, server] : cluster_.state().servers()) {
+    const auto applied = applied_.find(id);
+    all[id] = {attendance_.silence(id, cluster_.loop().now()),
+               applied == applied_.end() ? 0 : applied->second};
+  }
+  all[own_id_] = {0s, cluster_.replica().log().applied().value()};
+  return all;
 }
 
 }  // namespace muster::server

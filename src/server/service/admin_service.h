@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "core/cluster/upgrade.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/peer.pb.h"
+#include "server/observe/sighting.h"
 #include "server/rpc/router.h"
 #include "server/service/cluster.h"
 #include "store/store.h"
@@ -18,7 +20,7 @@ namespace muster::server {
 class AdminService {
  public:
   /// Hands the leadership over, to the server named if it can.
-  using StepDown = std::function<void(std::optional<WorkerId>)>;
+  using StepDown = std::function<void(std::optional<WorkerId> to, const std::string& why)>;
 
   /// Takes a server out of the engine, where that has members; empty where it has none.
   using RemoveMember = std::function<void(const std::string& id, Callback<Done> done)>;
@@ -40,6 +42,8 @@ class AdminService {
   void begin_term() { attendance_.begin(cluster_.loop().now()); }
   /// Whom of the servers this one has heard while it leads.
   [[nodiscard]] const cluster::Attendance& attendance() const { return attendance_; }
+  /// And what they said of themselves.
+  [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
  private:
   void DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request);
@@ -55,6 +59,8 @@ class AdminService {
   std::string own_id_;
   Actions actions_;
   cluster::Attendance attendance_;
+  /// How far they had read the log; at most one for each server that announced itself.
+  std::map<std::string, std::uint64_t> applied_;
 };
 
 }  // namespace muster::server

@@ -9,20 +9,17 @@
 #include "base/loop.h"
 #include "base/strong.h"
 #include "core/cluster/commands.h"
+#include "server/guard/guard.h"
+#include "server/guard/read_lane.h"
 #include "server/leader/leader_term.h"
 #include "server/rpc/call.h"
 #include "server/rpc/peers.h"
+#include "server/service/leader_view.h"
 #include "server/state/replica.h"
 
 namespace muster::server {
 
-/// Who leads, as far as this server knows.
-struct LeaderView {
-  bool self = false;
-  std::string id{};       ///< Empty: nobody, or not known.
-  std::string address{};  ///< Where its gRPC is reached; empty while it has not said so.
-  Epoch epoch{};
-};
+class Observer;
 
 /// What every service needs of the server it belongs to: the shared state, who leads, and a way to
 /// have something done by the leader, wherever that is. Loop thread only.
@@ -33,15 +30,24 @@ class Cluster {
     Replica& replica;
     LeaderTerm& term;
     rpc::Peers& peers;
+    Guard& guard;
+    Observer& observer;
     std::function<LeaderView()> leader;
   };
-  explicit Cluster(Parts parts) : parts_(std::move(parts)) {}
+  explicit Cluster(Parts parts) : parts_(std::move(parts)), lane_(parts_.loop) {}
 
   [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
   [[nodiscard]] const Replica& replica() const { return parts_.replica; }
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }
+  [[nodiscard]] Guard& guard() { return parts_.guard; }
+  [[nodiscard]] Observer& observer() { return parts_.observer; }
+
+  /// Who sent this request, for people: a certificate's name, or an address.
+  [[nodiscard]] static std::string asked_by(const rpc::CallPtr& call);
+  /// As the client named the request, or as this server did for want of that.
+  [[nodiscard]] std::string request_id(const rpc::CallPtr& call);
 
   /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
   /// passed on; while there is none, or it cannot be reached, the call is held until shortly before
@@ -55,7 +61,9 @@ class Cluster {
   void ask_leader(const rpc::CallPtr& call, std::string request,
                   std::function<void(rpc::RpcStatus, std::string)> done);
 
-  /// Has a valid command applied. A refusal is told to `refused` where given, and to the caller.
+  /// Has a command applied; one that is not valid is refused.
+  void propose(const cluster::Command& command, Callback<cluster::Answer> done);
+  /// The same for a call. A refusal is told to `refused` where given, and to the caller.
   void propose(const rpc::CallPtr& call, const cluster::Command& command,
                std::function<void(const cluster::Answer&)> done,
                const std::function<rpc::RpcStatus(const Error&)>& refused = {});
@@ -63,6 +71,8 @@ class Cluster {
   /// Runs `then` once this server has everything that was acknowledged before; without `fresh` at
   /// once.
   void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
+  /// As read(), for an answer that takes long to make: those come one after the other.
+  void read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:
   /// A call on its way to the leader, whoever that will be.
@@ -75,6 +85,8 @@ class Cluster {
   void pass_on(const std::shared_ptr<const Passage>& passage);
 
   Parts parts_;
+  std::uint64_t requests_ = 0;  ///< Named here so far.
+  ReadLane lane_;
   Lifetime lifetime_;
 };
 

@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "core/membership/validation.h"
+#include "server/observe/observer.h"
 #include "server/rpc/message.h"
 #include "server/service/convert.h"
+#include "server/service/screened_beats.h"
 
 namespace muster::server {
 namespace {
@@ -53,18 +55,25 @@ void CoordinatorService::add_to(rpc::Router& router) {
   router.add(service + "RegisterNode", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::RegisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          const v1::NodeInfo& node = request.node();
+          if (!cluster_.guard().registers(c, node.id(), node.address())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kRegister, node.id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { RegisterNode(c, request); });
         });
   });
   router.add(service + "DeregisterNode", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::DeregisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kDeregister, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { DeregisterNode(c, request); });
         });
   });
   router.add(service + "Heartbeat", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::HeartbeatRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
+          if (!cluster_.guard().charge(c, LimitedCall::kHeartbeat, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Heartbeat(c, request); });
         });
   });
@@ -82,6 +91,25 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   response.set_leader_id(cluster_.leader().id);
   response.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   return response;
+}
+
+rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
+  const rlog::Index applied = cluster_.replica().log().applied();
+  if (nodes_at_ != applied) {
+    v1::GetTopologyResponse nodes;
+    to_proto(cluster_.state().topology(), nodes);
+    nodes_bytes_ = nodes.SerializeAsString();
+    nodes_at_ = applied;
+  }
+  // A message is its fields one after another, so the rest of them may follow.
+  v1::GetTopologyResponse rest;
+  rest.set_leader_id(cluster_.leader().id);
+  if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
+  std::string bytes;
+  bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());
+  bytes = nodes_bytes_;
+  rest.AppendToString(&bytes);
+  return rpc::payload(std::move(bytes));
 }
 
 v1::HealthCheckResponse CoordinatorService::health() const {
@@ -105,16 +133,14 @@ v1::HealthCheckResponse CoordinatorService::health() const {
 
 void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
+  if (!cluster_.guard().charge(call, LimitedCall::kGetTopology, {})) return;
   const bool fresh = request.linearizable();
-  cluster_.read(call, fresh, [this, call, fresh] {
-    v1::GetTopologyResponse response = topology();
-    if (fresh) response.set_age_ms(0);
-    rpc::reply(call, response);
-  });
+  cluster_.read_much(call, fresh, [this, call, fresh] { call->reply(topology_bytes(fresh)); });
 }
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
+  if (!cluster_.guard().open_watch(call)) return;
   const std::uint64_t since = request.since_version();
   // Whoever has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
@@ -126,7 +152,8 @@ void CoordinatorService::RegisterNode(const rpc::CallPtr& call,
   auto spec = to_spec(request.node());
   if (!spec) return call->finish(rpc::to_status(spec.error()));
   cluster_.propose(
-      call, cluster::ChangeTopology{membership::RegisterNode{*spec, {}}},
+      call,
+      cluster::ChangeTopology{membership::RegisterNode{*spec, {}}, {Cluster::asked_by(call), {}}},
       [call](const cluster::Answer& answer) {
         v1::RegisterNodeResponse response;
         response.set_topology_version(answer.version.value());
@@ -142,8 +169,10 @@ void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
                                         const v1::DeregisterNodeRequest& request) {
   cluster_.propose(
       call,
-      cluster::ChangeTopology{membership::DeregisterNode{
-          NodeId(request.node_id()), membership::Generation(request.generation_id()), {}}},
+      cluster::ChangeTopology{
+          membership::DeregisterNode{
+              NodeId(request.node_id()), membership::Generation(request.generation_id()), {}},
+          {Cluster::asked_by(call), {}}},
       [call](const cluster::Answer& answer) {
         v1::DeregisterNodeResponse response;
         response.set_topology_version(answer.version.value());
@@ -154,10 +183,16 @@ void CoordinatorService::DeregisterNode(const rpc::CallPtr& call,
 Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
   const auto reported = to_reported_state(beat.reported_state());
   if (!reported) return reported.error();
+  Status noted = cluster_.term().heartbeat(NodeId(beat.node_id()),
+                                           membership::Generation(beat.generation_id()), *reported);
+  if (noted) {
+    cluster_.observer().metrics().heartbeats.Increment();
+    return noted;
+  }
+  // What was accepted is well-formed. What was not may have been refused for its form.
   if (Status s = membership::validate_node_id(beat.node_id()); !s) return s;
   if (Status s = membership::validate_generation(beat.generation_id()); !s) return s;
-  return cluster_.term().heartbeat(NodeId(beat.node_id()),
-                                   membership::Generation(beat.generation_id()), *reported);
+  return noted;
 }
 
 // One status code stands for "another process has your place" and for "DOWN, register anew"; a
@@ -185,30 +220,47 @@ void CoordinatorService::Heartbeat(const rpc::CallPtr& call, const v1::Heartbeat
 }
 
 void CoordinatorService::HeartbeatStream(const rpc::CallPtr& call) {
-  call->read([this, call](std::optional<std::string> bytes) {
-    if (!bytes) return call->finish({});
-    on_batch(call, *bytes);
-  });
+  rpc::Pipeline::run(cluster_.loop(), call, {},
+                     [this, call](const std::string& bytes, rpc::Pipeline::Answer answer) {
+                       on_batch(call, bytes, std::move(answer));
+                     });
 }
 
-void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes) {
-  const auto answer = [this, call](rpc::Payload response) {
-    call->write(std::move(response), [this, call] { HeartbeatStream(call); });
-  };
-  // T09: a follower's heartbeats reach the leader, or are refused.
-  if (!cluster_.term().active()) {
-    return cluster_.ask_leader(call, bytes, [call, answer](rpc::RpcStatus status, std::string own) {
-      if (!status.ok()) return call->finish(std::move(status));
-      answer(rpc::payload(std::move(own)));
-    });
-  }
-  v1::HeartbeatBatch batch;
-  if (!rpc::parse(call, bytes, batch)) return;
-  if (batch.heartbeats_size() > kBatchBeatsMax) {
+void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& bytes,
+                                  rpc::Pipeline::Answer answer) {
+  // One message for all, because parsing into it again needs no memory.
+  if (!rpc::parse(call, bytes, batch_)) return;
+  if (batch_.heartbeats_size() > kBatchBeatsMax) {
     return call->finish(
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
-  answer(rpc::to_payload(note(batch)));
+  const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch_));
+  const MonoTime began = cluster_.loop().now();
+  const auto complete = [this, screened, began,
+                         answer = std::move(answer)](v1::HeartbeatBatchResponse response) {
+    cluster_.observer().heartbeat_answered(cluster_.loop().now() - began);
+    screened->complete(response);
+    answer(rpc::to_payload(response));
+  };
+  if (cluster_.term().active()) {
+    complete(note(screened->batch()));
+    batch_ = screened->take();
+    return;
+  }
+  // T09: a follower's heartbeats reach the leader, or are refused.
+  cluster_.ask_leader(
+      call, screened->whole() ? bytes : screened->batch().SerializeAsString(),
+      [call, screened, complete](rpc::RpcStatus status, const std::string& own) {
+        if (!status.ok()) {
+          screened->give_back();
+          return call->finish(std::move(status));
+        }
+        v1::HeartbeatBatchResponse response;
+        if (!response.ParseFromString(own)) {
+          return call->finish({rpc::Code::kInternal, "the leader's answer cannot be read", {}});
+        }
+        complete(std::move(response));
+      });
 }
 
 v1::HeartbeatBatchResponse CoordinatorService::note(const v1::HeartbeatBatch& batch) {

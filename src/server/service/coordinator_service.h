@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "muster/v1/coordinator.pb.h"
+#include "server/rpc/pipeline.h"
 #include "server/rpc/router.h"
 #include "server/service/cluster.h"
 #include "server/watch/store_hub.h"
@@ -28,8 +30,10 @@ class CoordinatorService {
   void DeregisterNode(const rpc::CallPtr& call, const v1::DeregisterNodeRequest& request);
   void Heartbeat(const rpc::CallPtr& call, const v1::HeartbeatRequest& request);
   void HeartbeatStream(const rpc::CallPtr& call);
-  void on_batch(const rpc::CallPtr& call, const std::string& bytes);
+  void on_batch(const rpc::CallPtr& call, const std::string& bytes, rpc::Pipeline::Answer answer);
 
+  /// The same as topology(), written down once for everybody who asks before the next entry.
+  [[nodiscard]] rpc::Payload topology_bytes(bool fresh);
   [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
   [[nodiscard]] rpc::RpcStatus beat_refused(const v1::HeartbeatRequest& beat,
                                             const Error& error) const;
@@ -37,6 +41,9 @@ class CoordinatorService {
 
   Cluster& cluster_;
   TopologyHub& hub_;
+  v1::HeartbeatBatch batch_;  ///< The one that is being noted.
+  std::string nodes_bytes_;   ///< What a topology says of nodes and ring, as of that entry.
+  std::optional<rlog::Index> nodes_at_;
 };
 
 }  // namespace muster::server

@@ -1,6 +1,7 @@
 #include "server/service/store_service.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "server/rpc/message.h"
@@ -9,6 +10,9 @@
 namespace muster::server {
 namespace {
 
+constexpr int kPutsMax = 1000;
+/// Messages of one stream that may wait for their outcomes; the log bounds their bytes.
+constexpr std::size_t kPutsAhead = 1024;
 constexpr std::uint32_t kPageMax = 1000;
 constexpr std::size_t kPageBytesMax = 1024 * 1024;
 
@@ -45,12 +49,15 @@ void StoreService::add_to(rpc::Router& router) {
   router.add(service + "Put", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StorePutRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Put(c, request); });
         });
   });
+  router.add(service + "PutStream", [this](const rpc::CallPtr& call) { PutStream(call); });
   router.add(service + "Remove", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreRemoveRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
+          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Remove(c, request); });
         });
   });
@@ -82,12 +89,7 @@ void StoreService::Get(const rpc::CallPtr& call, const v1::StoreGetRequest& requ
 void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
   const auto command = to_command(std::move(request));
   if (!command) return call->finish(rpc::to_status(command.error()));
-  if (cluster_.state().kv().bytes() + command->key.size() + command->value.size() >
-      cluster::kStoreBytesMax) {
-    return call->finish({rpc::Code::kResourceExhausted,
-                         "the store is full (256 MiB); remove what is not needed",
-                         {}});
-  }
+  if (Status s = room_for(*command); !s) return call->finish(rpc::to_status(s.error()));
   cluster_.propose(
       call, *command,
       [call](const cluster::Answer& answer) {
@@ -96,6 +98,61 @@ void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
         rpc::reply(call, response);
       },
       refused);
+}
+
+Status StoreService::room_for(const cluster::StorePut& command) const {
+  if (cluster_.state().kv().bytes() + command.key.size() + command.value.size() <=
+      cluster::kStoreBytesMax) {
+    return Done{};
+  }
+  return {Errc::kThrottled, "the store is full (256 MiB); remove what is not needed"};
+}
+
+void StoreService::PutStream(const rpc::CallPtr& call) {
+  cluster_.only_at_leader(call, [this, call] {
+    rpc::Pipeline::run(cluster_.loop(), call, {.ahead_max = kPutsAhead, .merge = true},
+                       [this, call](const std::string& bytes, rpc::Pipeline::Answer answer) {
+                         put_all(call, bytes, std::move(answer));
+                       });
+  });
+}
+
+void StoreService::put_all(const rpc::CallPtr& call, const std::string& bytes,
+                           rpc::Pipeline::Answer answer) {
+  v1::StorePutBatch batch;
+  if (!rpc::parse(call, bytes, batch)) return;
+  if (batch.puts_size() < 1 || batch.puts_size() > kPutsMax) {
+    return call->finish({rpc::Code::kInvalidArgument, "puts must be 1 to 1000 in a message", {}});
+  }
+  struct Pending {
+    v1::StorePutOutcomes outcomes;
+    int left = 0;
+    rpc::Pipeline::Answer answer;
+  };
+  auto pending = std::make_shared<Pending>();
+  pending->left = batch.puts_size();
+  pending->answer = std::move(answer);
+  for (int i = 0; i < batch.puts_size(); ++i) pending->outcomes.add_outcomes();
+  for (int i = 0; i < batch.puts_size(); ++i) {
+    const auto done = [this, call, pending, i,
+                       key = batch.puts(i).key()](const Result<cluster::Answer>& put) {
+      v1::StorePutOutcome& outcome = *pending->outcomes.mutable_outcomes(i);
+      const rpc::RpcStatus status = put ? rpc::RpcStatus{} : refused(put.error());
+      if (put) outcome.set_revision(put->revision);
+      outcome.set_code(static_cast<std::int32_t>(status.code));
+      outcome.set_message(status.message);
+      cluster_.guard().wrote(call, key, status);
+      if (--pending->left == 0) pending->answer(rpc::to_payload(pending->outcomes));
+    };
+    const auto command = to_command(std::move(*batch.mutable_puts(i)));
+    Status good = command ? room_for(*command) : Status(command.error());
+    if (good) good = cluster_.guard().check_write(call);
+    if (!good) {
+      done(good.error());
+    } else {
+      cluster_.propose(*command, done);
+    }
+  }
 }
 
 void StoreService::Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest request) {
@@ -113,7 +170,7 @@ void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& re
   if (request.limit() > kPageMax) return refuse(call, "limit must be at most 1000");
   if (!short_enough(call, "prefix", request.prefix())) return;
   if (!short_enough(call, "after", request.after())) return;
-  cluster_.read(call, !request.stale_ok(), [this, call, request] {
+  cluster_.read_much(call, !request.stale_ok(), [this, call, request] {
     const cluster::ClusterState& state = cluster_.state();
     const std::uint32_t limit = request.limit() == 0 ? kPageMax : request.limit();
     v1::StoreListResponse response;
@@ -141,6 +198,7 @@ void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& 
   // this server waits until it has caught up, and is of another history when that is not enough.
   const cluster::KvRevision after = request.after_revision();
   const bool fresh = after == 0 || after > cluster_.state().kv().revision();
+  if (!cluster_.guard().open_watch(call)) return;
   cluster_.read(call, fresh, [this, call, request] {
     hub_.watch(call, request.prefix(), request.after_revision());
   });

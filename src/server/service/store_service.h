@@ -3,6 +3,7 @@
 #include <string>
 
 #include "muster/v1/store.pb.h"
+#include "server/rpc/pipeline.h"
 #include "server/rpc/router.h"
 #include "server/service/cluster.h"
 #include "server/watch/store_hub.h"
@@ -19,9 +20,14 @@ class StoreService {
  private:
   void Get(const rpc::CallPtr& call, const v1::StoreGetRequest& request);
   void Put(const rpc::CallPtr& call, v1::StorePutRequest request);
+  void PutStream(const rpc::CallPtr& call);
+  void put_all(const rpc::CallPtr& call, const std::string& bytes, rpc::Pipeline::Answer answer);
   void Remove(const rpc::CallPtr& call, v1::StoreRemoveRequest request);
   void List(const rpc::CallPtr& call, const v1::StoreListRequest& request);
   void Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request);
+
+  /// kThrottled when there is no room for it.
+  [[nodiscard]] Status room_for(const cluster::StorePut& command) const;
 
   Cluster& cluster_;
   StoreHub& hub_;

@@ -21,7 +21,18 @@ class Reader final : public rlog::SnapshotReader {
   cluster::SnapshotParts parts_;
 };
 
+constexpr char kRunMark = '#';
+
+/// The server that runs under `incarnation`.
+std::string server_of(const Incarnation& incarnation) {
+  return incarnation.value().substr(0, incarnation.value().rfind(kRunMark));
+}
+
 }  // namespace
+
+Incarnation log_incarnation(const std::string& server, const std::string& run) {
+  return Incarnation(server + kRunMark + run);
+}
 
 class Replica::Loader final : public rlog::SnapshotLoader {
  public:
@@ -64,7 +75,10 @@ void Replica::propose(const cluster::Command& command, Callback<cluster::Answer>
     if (Status s = listener_.may_propose(command); !s) return done(s.error());
   }
   log_.append(cluster::encode(command),
-              [this, done = std::move(done)](Result<rlog::Ack> ack) { acknowledge(ack, done); });
+              [this, began = loop_.now(), done = std::move(done)](Result<rlog::Ack> ack) {
+                if (listener_.settled) listener_.settled(loop_.now() - began, ack.ok());
+                acknowledge(ack, done);
+              });
 }
 
 void Replica::acknowledge(const Result<rlog::Ack>& ack, const Callback<cluster::Answer>& done) {
@@ -91,6 +105,9 @@ Status Replica::apply(const rlog::AcceptedEntry& entry) {
   answers_.clear();
   answered_ = entry.index;
   // L8: a barrier tells a new leader how long nothing was written, and hence heard.
+  if (entry.kind == rlog::EntryKind::kBarrier) {
+    state_.begin_term(server_of(entry.incarnation), entry.epoch, entry.time);
+  }
   state_.pass_time(entry.time);
   std::vector<membership::Event> events;
   for (std::size_t i = 0; i < entry.commands.size(); ++i) {

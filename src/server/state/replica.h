@@ -13,6 +13,9 @@
 
 namespace muster::server {
 
+/// Under which one run of a server leads the log; the log of decisions reads the server from it.
+[[nodiscard]] Incarnation log_incarnation(const std::string& server, const std::string& run);
+
 /// This server's copy of what all servers share, and the way to change it.
 ///
 /// Guarantees: what propose() answered with success is applied here and will be everywhere; what
@@ -35,6 +38,8 @@ class Replica final : public rlog::StateMachine {
     std::function<void(Epoch ended, const std::string& why)> deposed;
     /// Whether the other servers are up to a command that is proposed here; empty: they are.
     std::function<Status(const cluster::Command&)> may_propose{};
+    /// A proposal has been answered, after so long; whether it was applied.
+    std::function<void(Duration took, bool applied)> settled{};
     /// The log goes on elsewhere: this replica applies nothing more.
     std::function<void(const rlog::Seal&)> sealed{};
     /// This replica does nothing more; an operator must look.

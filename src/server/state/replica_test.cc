@@ -81,5 +81,24 @@ TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
   EXPECT_EQ(answer, Errc::kUnavailable) << "one that is known goes on to the log, not led here";
 }
 
+TEST_F(ReplicaTest, WhatAnotherServerDoesNotUnderstandIsNotProposed) {
+  bool upgraded = false;
+  const auto here = replica({.applied = {},
+                             .reloaded = {},
+                             .deposed = {},
+                             .may_propose = [&](const cluster::Command&) -> Status {
+                               if (upgraded) return Done{};
+                               return {Errc::kUnsupported, "s3 is older"};
+                             },
+                             .stopped = {}});
+  std::optional<Errc> answer;
+  const auto note = [&](const Result<cluster::Answer>& given) { answer = given.code(); };
+  here->propose(cluster::ForgetServer{"s1", {}}, note);
+  EXPECT_EQ(answer, Errc::kUnsupported);
+  upgraded = true;
+  here->propose(cluster::ForgetServer{"s1", {}}, note);
+  EXPECT_EQ(answer, Errc::kUnavailable) << "it goes on to the log, which is not led here";
+}
+
 }  // namespace
 }  // namespace muster::server

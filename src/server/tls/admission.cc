@@ -45,7 +45,7 @@ std::size_t PeerCache::size() const {
   return peers_.size();
 }
 
-Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations, WallTime now) {
+Status still_valid(const Peer& peer, const CrlKeeper* revocations, WallTime now) {
   using security::Standing;
   if (now >= peer.not_after) return denied(peer, "has run out");
   const Standing standing =
@@ -54,6 +54,11 @@ Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations
   if (standing == Standing::kUnknown) {
     return denied(peer, "cannot be checked: no list of revoked certificates is in force for it");
   }
+  return Done{};
+}
+
+Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations, WallTime now) {
+  if (Status valid = still_valid(peer, revocations, now); !valid) return valid;
   if (!security::allowed(peer.identity.role, call)) {
     const auto& row = security::permissions()[static_cast<std::size_t>(call)];
     return denied(peer, "does not allow " + std::string(row.name));

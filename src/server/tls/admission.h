@@ -40,6 +40,10 @@ class PeerCache {
   std::unordered_map<std::string, std::shared_ptr<const Peer>> peers_ GUARDED_BY(mutex_);
 };
 
+/// Whether its certificate still counts: it is neither over nor revoked. kDenied otherwise. Any
+/// thread.
+[[nodiscard]] Status still_valid(const Peer& peer, const CrlKeeper* revocations, WallTime now);
+
 /// Whether this peer may make this call now: its certificate is neither over nor revoked, and its
 /// role allows it. To be asked for each call, and again during long ones: a handshake is not
 /// repeated when somebody is revoked. `revocations` is null where no list is kept. For whom the

@@ -56,6 +56,8 @@ class CrlKeeper {
   [[nodiscard]] security::Standing standing(const std::string& issuer,
                                             const std::string& serial) const EXCLUDES(mutex_);
   [[nodiscard]] Health health() const EXCLUDES(mutex_);
+  /// The bytes last accepted; empty before there were any.
+  [[nodiscard]] const std::string& accepted() const { return accepted_; }
 
  private:
   void take(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);

@@ -46,6 +46,12 @@ class TestAuthority {
     const auto made = pki::issue(wanted, key, certificate_, key_).value();
     return {made.to_pem(), key.to_pem(), made.facts().serial};
   }
+  /// Exactly what `wanted` says, for a key that is made for it.
+  [[nodiscard]] TestPair issue(const pki::CertificateOrder& wanted) const {
+    const auto key = pki::PrivateKey::generate(pki::KeyType::kEcP256).value();
+    const auto made = pki::issue(wanted, key, certificate_, key_).value();
+    return {made.to_pem(), key.to_pem(), made.facts().serial};
+  }
   [[nodiscard]] std::string list(const std::vector<std::string>& serials, Duration from = 0s,
                                  Duration lasts = 8760h) const {
     pki::RevocationOrder wanted;

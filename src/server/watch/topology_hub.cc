@@ -1,5 +1,6 @@
 #include "server/watch/topology_hub.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "muster/v1/coordinator.pb.h"
@@ -12,6 +13,8 @@ namespace {
 /// Many watchers come at once after a server was lost; heartbeats alone do not make them each a
 /// topology of their own.
 constexpr Duration kFullKept = 1s;
+/// About a millisecond of work.
+constexpr std::size_t kPumpedAtOnce = 32;
 
 v1::TopologyUpdate to_update(const membership::Event& event) {
   v1::TopologyUpdate update;
@@ -43,12 +46,17 @@ struct TopologyHub::Watcher {
   std::uint64_t version;  ///< What the client has once all that was sent has arrived.
   bool writing = false;
   bool wants_full = false;
+  MonoTime sent{};  ///< When the last write was done.
   Timer keepalive;
 };
 
 TopologyHub::TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSync full_sync,
                          Options options)
-    : loop_(loop), state_(state), full_sync_(std::move(full_sync)), options_(options) {}
+    : loop_(loop),
+      state_(state),
+      full_sync_(std::move(full_sync)),
+      options_(std::move(options)),
+      due_timer_(loop) {}
 
 TopologyHub::~TopologyHub() {
   for (const Shared& watcher : watchers_) watcher->call->on_over({});
@@ -83,8 +91,21 @@ void TopologyHub::publish(const std::vector<membership::Event>& events) {
     history_.push_back(std::move(change));
   }
   forget_old();
-  const std::vector<Shared> all(watchers_.begin(), watchers_.end());
-  for (const Shared& watcher : all) pump(watcher);
+  pump_all();
+}
+
+void TopologyHub::pump_all() {
+  due_.assign(watchers_.begin(), watchers_.end());
+  pump_next();
+}
+
+void TopologyHub::pump_next() {
+  for (std::size_t i = 0; i < kPumpedAtOnce && !due_.empty(); ++i) {
+    const Shared watcher = due_.back().lock();
+    due_.pop_back();
+    if (watcher) pump(watcher);
+  }
+  if (!due_.empty()) due_timer_.arm(Duration::zero(), [this] { pump_next(); });
 }
 
 void TopologyHub::forget_old() {
@@ -98,8 +119,7 @@ void TopologyHub::reset() {
   history_.clear();
   history_bytes_ = 0;
   full_.reset();
-  const std::vector<Shared> all(watchers_.begin(), watchers_.end());
-  for (const Shared& watcher : all) pump(watcher);
+  pump_all();
 }
 
 void TopologyHub::close() {
@@ -131,14 +151,34 @@ void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t
     const Shared here = weak.lock();
     if (!here) return;
     here->writing = false;
-    here->keepalive.arm(options_.keepalive, [this, weak] {
-      if (const Shared quiet = weak.lock()) send_keepalive(quiet);
-    });
+    here->sent = loop_.now();
+    if (!here->keepalive.armed()) stay_in_touch(here);
     pump(here);
   });
 }
 
+// One timer runs through, and asks when it rings: arming it anew for every update would cost more
+// than the update.
+void TopologyHub::stay_in_touch(const Shared& watcher) {
+  watcher->keepalive.arm(watcher->sent + options_.keepalive, [this, weak = std::weak_ptr(watcher)] {
+    const Shared here = weak.lock();
+    // The write under way arms it again when it is done.
+    if (!here || here->writing) return;
+    if (loop_.now() - here->sent < options_.keepalive) return stay_in_touch(here);
+    send_keepalive(here);
+  });
+}
+
+std::uint64_t TopologyHub::lag() const {
+  std::uint64_t worst = 0;
+  for (const Shared& watcher : watchers_) {
+    worst = std::max(worst, version() - std::min(version(), watcher->version));
+  }
+  return worst;
+}
+
 void TopologyHub::send_lagged(const Shared& watcher) {
+  if (options_.on_lagged) options_.on_lagged();
   v1::TopologyUpdate update;
   update.set_version(watcher->version);
   update.set_previous_version(watcher->version);

@@ -27,6 +27,8 @@ class TopologyHub {
     std::size_t history_events = 4096;
     std::size_t history_bytes = 8 * 1024 * 1024;
     Duration keepalive = 30s;
+    /// A watcher has fallen behind.
+    std::function<void()> on_lagged{};
   };
   /// The whole topology as a full_sync update.
   using FullSync = std::function<rpc::Payload()>;
@@ -45,6 +47,8 @@ class TopologyHub {
   void close();
 
   [[nodiscard]] std::size_t watchers() const { return watchers_.size(); }
+  /// How many versions the slowest of them has not been sent.
+  [[nodiscard]] std::uint64_t lag() const;
 
  private:
   struct Change {
@@ -54,11 +58,15 @@ class TopologyHub {
   struct Watcher;
   using Shared = std::shared_ptr<Watcher>;
 
+  /// Everybody, a few at a time: thousands of writes would keep the loop from its timers.
+  void pump_all();
+  void pump_next();
   void pump(const Shared& watcher);
   void send(const Shared& watcher, rpc::Payload update, std::uint64_t version);
   void send_lagged(const Shared& watcher);
   void send_full(const Shared& watcher);
   void send_keepalive(const Shared& watcher);
+  void stay_in_touch(const Shared& watcher);
   void forget_old();
   [[nodiscard]] std::uint64_t version() const { return state_.topology().version().value(); }
   /// The version that the oldest change in the history leads on from.
@@ -71,6 +79,8 @@ class TopologyHub {
   std::deque<Change> history_;  ///< Without gaps, up to the version of the state.
   std::size_t history_bytes_ = 0;
   std::unordered_set<Shared> watchers_;
+  std::vector<std::weak_ptr<Watcher>> due_;  ///< Those that pump_all() has yet to look at.
+  Timer due_timer_;
   rpc::Payload full_;  ///< The last one made, good for all who ask within a moment.
   std::uint64_t full_version_ = 0;
   MonoTime full_made_{};

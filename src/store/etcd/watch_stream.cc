@@ -9,8 +9,6 @@
 
 namespace muster::etcd {
 
-using remote::CompletionThread;
-
 /// gRPC writes to it from its own thread until the tags are done, so each tag holds it.
 struct WatchStream::Stream {
   explicit Stream(std::size_t member) : endpoint(member) {}
@@ -48,10 +46,10 @@ void WatchStream::start_stream() {
     client_.leave(stream->endpoint, "no answer to a watch");
     reopen("no answer");
   });
-  stream->stream->StartCall(CompletionThread::tag([self = self(), stream](bool ok) {
+  stream->stream->StartCall(client_.tag([self = self(), stream](bool ok) {
     if (!self->current(stream)) return;
     if (ok) {
-      stream->stream->Write(stream->request, CompletionThread::tag([stream](bool) {}));
+      stream->stream->Write(stream->request, self->client_.tag([stream](bool) {}));
     }
     // Where the stream does not stand, reading fails and finds out why.
     self->read(stream);
@@ -59,10 +57,10 @@ void WatchStream::start_stream() {
 }
 
 void WatchStream::read(const std::shared_ptr<Stream>& stream) {
-  stream->stream->Read(&stream->response, CompletionThread::tag([self = self(), stream](bool ok) {
+  stream->stream->Read(&stream->response, client_.tag([self = self(), stream](bool ok) {
     if (!self->current(stream)) return;
     if (ok) return self->on_response(stream);
-    stream->stream->Finish(&stream->status, CompletionThread::tag([self, stream](bool) {
+    stream->stream->Finish(&stream->status, self->client_.tag([self, stream](bool) {
       if (!self->current(stream)) return;
       self->client_.leave(stream->endpoint, stream->status.error_message());
       self->reopen(stream->status.error_message());

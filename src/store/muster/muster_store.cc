@@ -177,7 +177,7 @@ Result<std::unique_ptr<ObjectStore>> open_muster_store(const Url& url,
   auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
   if (!credentials) return credentials.error();
   remote::ClientOptions client{"musterd", std::move(*endpoints), std::move(*credentials),
-                               options.attempt_timeout};
+                               options.attempt_timeout, options.loop_queue};
   return std::unique_ptr<ObjectStore>(
       std::make_unique<MusterStore>(url, options, std::move(client), loop));
 }

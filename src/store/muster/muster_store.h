@@ -8,6 +8,10 @@
 #include "store/store.h"
 #include "store/url.h"
 
+namespace muster::remote {
+class LoopQueue;
+}  // namespace muster::remote
+
 namespace muster {
 
 struct MusterStoreOptions {
@@ -20,6 +24,8 @@ struct MusterStoreOptions {
   Duration attempt_timeout = 1s;
   /// Objects in one page of a list; musterd gives at most 1000.
   std::uint32_t page_size = 1000;
+  /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
+  remote::LoopQueue* loop_queue = nullptr;
 };
 
 /// muster://h1:9000,h2:9000/prefix: the store that musterd keeps in its replicated state.

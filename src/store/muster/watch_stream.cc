@@ -9,8 +9,6 @@
 
 namespace muster::musterd {
 
-using remote::CompletionThread;
-
 /// gRPC writes to it from its own thread until the tags are done, so each tag holds it.
 struct WatchStream::Stream {
   explicit Stream(std::size_t server) : endpoint(server) {}
@@ -43,14 +41,14 @@ void WatchStream::start_stream() {
     client_.leave(stream->endpoint, "no answer to a watch");
     reopen("no answer");
   });
-  stream->reader->StartCall(CompletionThread::tag([self = self(), stream](bool) {
+  stream->reader->StartCall(client_.tag([self = self(), stream](bool) {
     // Where the stream does not stand, reading fails and finds out why.
     if (self->current(stream)) self->read(stream);
   }));
 }
 
 void WatchStream::read(const std::shared_ptr<Stream>& stream) {
-  stream->reader->Read(&stream->response, CompletionThread::tag([self = self(), stream](bool ok) {
+  stream->reader->Read(&stream->response, client_.tag([self = self(), stream](bool ok) {
     if (!self->current(stream)) return;
     if (ok) return self->on_response(stream);
     self->finish(stream);
@@ -58,7 +56,7 @@ void WatchStream::read(const std::shared_ptr<Stream>& stream) {
 }
 
 void WatchStream::finish(const std::shared_ptr<Stream>& stream) {
-  stream->reader->Finish(&stream->status, CompletionThread::tag([self = self(), stream](bool) {
+  stream->reader->Finish(&stream->status, client_.tag([self = self(), stream](bool) {
     if (!self->current(stream)) return;
     const std::string reason =
         stream->status.ok() ? "the server ended the watch" : stream->status.error_message();

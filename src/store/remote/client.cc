@@ -86,8 +86,17 @@ struct Client::Call {
   }
 };
 
+struct Client::Single {
+  grpc::ClientContext context;
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+};
+
 Client::Client(ClientOptions options, Loop& loop)
-    : options_(std::move(options)), loop_(loop), thread_(loop) {
+    : options_(std::move(options)),
+      loop_(loop),
+      completions_(Completions::make(loop, options_.loop_queue)) {
   for (const std::string& endpoint : options_.endpoints) add_channel(endpoint);
 }
 
@@ -106,6 +115,7 @@ bool Client::renew_credentials(std::uint64_t) {
 
 Client::~Client() {
   lifetime_.renew();
+  if (single_) single_->context.TryCancel();
   for (const Shared& call : calls_) {
     call->deadline.cancel();
     call->pause.cancel();
@@ -125,6 +135,31 @@ void Client::start(std::string method, grpc::ByteBuffer request, Access access, 
   begin(call);
 }
 
+void Client::send_one(std::size_t endpoint, const std::string& method,
+                      const grpc::ByteBuffer& request, Duration timeout,
+                      Callback<grpc::ByteBuffer> done) {
+  MUSTER_CHECK(!single_);
+  const auto single = std::make_shared<Single>();
+  single_ = single;
+  single->context.set_deadline(gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN));
+  prepare(single->context);
+  grpc::GenericStub stub(channels_[endpoint]);
+  single->reader = stub.PrepareUnaryCall(&single->context, method, request, queue());
+  single->reader->StartCall();
+  single->reader->Finish(&single->response, &single->status,
+                         tag([single, then = lifetime_.wrap([this, single, done](bool) {
+                           single_ = nullptr;
+                           if (single->status.ok()) return done(std::move(single->response));
+                           done({Errc::kUnavailable, single->status.error_message()});
+                         })](bool ok) mutable { then(ok); }));
+}
+
+void Client::move_to(std::size_t endpoint) {
+  if (endpoint == current_) return;
+  current_ = endpoint;
+  served_ = false;
+}
+
 void Client::begin(const Shared& call) {
   const bool held = call->access != Access::kReadAhead && holds_ > 0;
   if (held || !ready(call->method)) return waiting_.push_back(call);
@@ -138,12 +173,12 @@ void Client::attempt(const Shared& call) {
   attempt->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
   prepare(attempt->context);
   grpc::GenericStub stub(channels_[current_]);
-  attempt->stream = stub.PrepareCall(&attempt->context, call->method, thread_.queue());
+  attempt->stream = stub.PrepareCall(&attempt->context, call->method, queue());
   call->attempt = attempt;
   ++call->attempts;
   limit_attempt(call);
-  attempt->stream->StartCall(CompletionThread::tag(
-      lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
+  attempt->stream->StartCall(
+      tag(lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
 }
 
 void Client::limit_attempt(const Shared& call) {
@@ -167,21 +202,19 @@ void Client::limit_attempt(const Shared& call) {
 void Client::on_open(const Shared& call, const std::shared_ptr<Attempt>& attempt, bool ok) {
   if (call->attempt != attempt) return;
   const auto finish = [this, call, attempt] {
-    attempt->stream->Finish(&attempt->status,
-                            CompletionThread::tag(lifetime_.wrap(
-                                [this, call, attempt](bool) { on_finish(call, attempt); })));
+    attempt->stream->Finish(
+        &attempt->status,
+        tag(lifetime_.wrap([this, call, attempt](bool) { on_finish(call, attempt); })));
   };
   if (!ok) return finish();
   attempt->sent = true;
   // From here on a write belongs to this server, however long it takes.
   if (call->access == Access::kWrite) call->pause.cancel();
-  attempt->stream->WriteLast(call->request, grpc::WriteOptions(),
-                             CompletionThread::tag([attempt](bool) {}));
-  attempt->stream->Read(&attempt->response,
-                        CompletionThread::tag(lifetime_.wrap([call, attempt, finish](bool read) {
-                          attempt->answered = read;
-                          if (call->attempt == attempt) finish();
-                        })));
+  attempt->stream->WriteLast(call->request, grpc::WriteOptions(), tag([attempt](bool) {}));
+  attempt->stream->Read(&attempt->response, tag(lifetime_.wrap([call, attempt, finish](bool read) {
+    attempt->answered = read;
+    if (call->attempt == attempt) finish();
+  })));
 }
 
 void Client::on_finish(const Shared& call, const std::shared_ptr<Attempt>& attempt) {

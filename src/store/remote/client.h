@@ -7,6 +7,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -14,7 +15,7 @@
 #include <vector>
 
 #include "base/loop.h"
-#include "store/remote/completion_thread.h"
+#include "store/remote/completions.h"
 #include "store/remote/outcome.h"
 #include "store/store.h"
 
@@ -32,6 +33,8 @@ struct ClientOptions {
   std::shared_ptr<grpc::ChannelCredentials> credentials;
   /// A read, and the way to a server for a write, goes to another server after this long.
   Duration attempt_timeout = 1s;
+  /// Where the loop itself works gRPC; null: a thread of the client's own does. Must outlive it.
+  LoopQueue* loop_queue = nullptr;
 };
 
 /// Asks a cluster of servers over gRPC: one connection each, one server in use until it fails.
@@ -70,7 +73,10 @@ class Client {
   /// ... what every request carries, and how to say that the server failed.
   virtual void prepare(grpc::ClientContext& context) const = 0;
   void leave(std::size_t endpoint, const std::string& reason);
-  [[nodiscard]] grpc::CompletionQueue* queue() { return thread_.queue(); }
+  [[nodiscard]] grpc::CompletionQueue* queue() { return completions_->queue(); }
+  [[nodiscard]] void* tag(std::function<void(bool)> done) {
+    return completions_->tag(std::move(done));
+  }
 
  protected:
   /// Reads the answer to a request that failed. `context` is that of the request, with the
@@ -86,11 +92,24 @@ class Client {
 
   void resume_waiting();
   void fail_waiting(const Error& error);
+
+  /// One request to one server, whichever is in use, for what is to be known about that one. At
+  /// most one is under way.
+  template <typename Response, typename Request>
+  void ask_one(std::size_t endpoint, const std::string& method, const Request& request,
+               Duration timeout, Callback<Response> done) {
+    send_one(endpoint, method, to_bytes(request), timeout,
+             parsed<Response>(Access::kRead, std::move(done)));
+  }
+  [[nodiscard]] std::size_t endpoints() const { return channels_.size(); }
+  /// Uses that server from now on.
+  void move_to(std::size_t endpoint);
   [[nodiscard]] Loop& loop() { return loop_; }
 
  private:
   struct Attempt;
   struct Call;
+  struct Single;
   using Shared = std::shared_ptr<Call>;
 
   template <typename Request>
@@ -117,6 +136,8 @@ class Client {
   void add_channel(const std::string& endpoint);
   void start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
              Callback<grpc::ByteBuffer> done);
+  void send_one(std::size_t endpoint, const std::string& method, const grpc::ByteBuffer& request,
+                Duration timeout, Callback<grpc::ByteBuffer> done);
   void begin(const Shared& call);
   void attempt(const Shared& call);
   void limit_attempt(const Shared& call);
@@ -135,8 +156,9 @@ class Client {
   int holds_ = 0;
   std::vector<Shared> waiting_;  ///< For ready() or for release(); bounded by the callers.
   std::unordered_set<Shared> calls_;
+  std::shared_ptr<Single> single_;
   Lifetime lifetime_;
-  CompletionThread thread_;
+  std::unique_ptr<Completions> completions_;
 };
 
 }  // namespace muster::remote

@@ -49,23 +49,37 @@ void ServerHost::begin() {
   config.id = name_.substr(0, name_.find(':'));
   store_ = std::make_unique<FaultyStore>(setting_.world, *process_, setting_.store);
   peers_ = std::make_unique<SimPeers>(setting_.network, name_, *process_);
+  guard_ = std::make_unique<server::Guard>(*process_, server::Guard::Options{});
+  observer_ = std::make_unique<server::Observer>(
+      *process_, metrics_, server::Observer::Options{config.id, "simulated", config.membership});
   const auto fatal = [this](const Error& error) {
     setting_.invariants.violate(name_ + " cannot go on: " + error.message);
   };
   const auto open_engine = [](const std::string&) -> Result<std::unique_ptr<ObjectStore>> {
     return {Errc::kUnsupported, "there is one engine in this simulation"};
   };
-  peer_ = std::make_unique<server::ClusterPeer>(
-      config,
-      server::ClusterPeer::Surroundings{
-          *process_, *store_, *peers_, name_, random(), fatal, {}, open_engine, [](bool) {}});
-  setting_.network.listen(name_, *process_,
-                          [this](const rpc::CallPtr& call) { peer_->dispatch(call); });
+  peer_ =
+      std::make_unique<server::ClusterPeer>(config, server::ClusterPeer::Surroundings{*process_,
+                                                                                      *store_,
+                                                                                      *peers_,
+                                                                                      *guard_,
+                                                                                      name_,
+                                                                                      random(),
+                                                                                      fatal,
+                                                                                      *observer_,
+                                                                                      {},
+                                                                                      open_engine,
+                                                                                      [](bool) {}});
+  setting_.network.listen(name_, *process_, [this](const rpc::CallPtr& call) {
+    if (guard_->admit(call)) peer_->dispatch(call);
+  });
   process_->post([this] { peer_->start(); });
 }
 
 void ServerHost::end() {
   peer_.reset();
+  observer_.reset();
+  guard_.reset();
   peers_.reset();
   store_.reset();
 }

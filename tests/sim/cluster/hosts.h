@@ -14,6 +14,9 @@
 #include "client/watch_session.h"
 #include "coordinator/namespace_coordinator.h"
 #include "server/cluster_peer.h"
+#include "server/guard/guard.h"
+#include "server/observe/metrics.h"
+#include "server/observe/observer.h"
 #include "sim/faulty_store.h"
 #include "tests/sim/cluster/cluster_store.h"
 #include "tests/sim/cluster/invariants.h"
@@ -85,6 +88,9 @@ class ServerHost final : public Host {
 
   std::unique_ptr<FaultyStore> store_;
   std::unique_ptr<SimPeers> peers_;
+  server::Metrics metrics_;  ///< One for all its lives.
+  std::unique_ptr<server::Guard> guard_;
+  std::unique_ptr<server::Observer> observer_;
   std::unique_ptr<server::ClusterPeer> peer_;
 };
 

@@ -24,6 +24,8 @@ class Wire::ServerCall final : public rpc::Call {
     return std::max(Duration(0), wire_->target_.time_left.value_or(kLong) - passed);
   }
   [[nodiscard]] bool forwarded() const override { return wire_->target_.forwarded; }
+  [[nodiscard]] std::string_view certificate() const override { return {}; }
+  [[nodiscard]] std::string remote() const override { return wire_->host_; }
   [[nodiscard]] bool over() const override { return over_; }
 
   void read(std::function<void(std::optional<std::string>)> done) override {
@@ -39,7 +41,7 @@ class Wire::ServerCall final : public rpc::Call {
     if (over_) return;
     wire_->push(false,
                 [wire = wire_, status] { wire->end_client(status, client::Reach::kAnswered); });
-    end();
+    end(status);
   }
   void reply(rpc::Payload message) override {
     if (over_) return;
@@ -47,9 +49,10 @@ class Wire::ServerCall final : public rpc::Call {
       wire->deliver(message, {});
       wire->end_client({}, client::Reach::kAnswered);
     });
-    end();
+    end({});
   }
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+  void cut() override { end(kGone); }
 
   void take(std::optional<std::string> message) {
     inbox_.push_back(std::move(message));
@@ -61,13 +64,17 @@ class Wire::ServerCall final : public rpc::Call {
     reader_ = {};
     on_over_ = {};
   }
-  void end() {
+  void end() { end(kGone); }
+  void end(const rpc::RpcStatus& status) {
     if (std::exchange(over_, true)) return;
     reader_ = {};
+    tell_ended(status);
     if (const auto told = std::exchange(on_over_, {})) told();
   }
 
  private:
+  inline static const rpc::RpcStatus kGone{rpc::Code::kCancelled, "the client has gone", {}};
+
   void pump() {
     if (over_ || !reader_ || inbox_.empty()) return;
     std::optional<std::string> message = std::move(inbox_.front());

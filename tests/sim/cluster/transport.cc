@@ -105,7 +105,8 @@ std::unique_ptr<client::Connection> SimTransport::connect(const std::string& ser
 }
 
 void SimPeers::call_peer(const std::string& address, const std::string& method, std::string request,
-                         Duration timeout, std::function<void(rpc::RpcStatus, std::string)> done) {
+                         Duration timeout, std::function<void(rpc::RpcStatus, std::string)> done,
+                         rpc::Metadata) {
   auto pending = std::make_shared<Pending>();
   const auto settle = [pending, done = std::move(done)](rpc::RpcStatus status,
                                                         client::Reach reach) {

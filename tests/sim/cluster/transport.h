@@ -45,7 +45,8 @@ class SimPeers final : public rpc::Peers {
       : network_(network), host_(std::move(host)), process_(process) {}
 
   void call_peer(const std::string& address, const std::string& method, std::string request,
-                 Duration timeout, std::function<void(rpc::RpcStatus, std::string)> done) override;
+                 Duration timeout, std::function<void(rpc::RpcStatus, std::string)> done,
+                 rpc::Metadata metadata = {}) override;
 
  private:
   Network& network_;

@@ -1,0 +1,189 @@
+// What watching costs: a scrape at 10,000 nodes, ten open pages, the log of decisions.
+//   ./dev bench observe
+
+#include <httplib.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/process_usage.h"
+#include "bench/report.h"
+#include "bench/rpc_load.h"
+#include "bench/server_subjects.h"
+#include "core/cluster/decision_log.h"
+#include "muster/v1/coordinator.pb.h"
+#include "platform/system_clock.h"
+#include "tests/support/child_process.h"
+#include "tests/support/musterd_cluster.h"
+
+namespace muster::bench {
+namespace {
+
+constexpr std::size_t kNodes = 10'000;
+constexpr std::size_t kPages = 10;
+constexpr int kScrapes = 50;
+constexpr Duration kWatched = 10s;
+
+double in_ms(Duration d) {
+  return std::chrono::duration<double, std::milli>(d).count();
+}
+
+v1::HeartbeatBatch beats(std::size_t begin, std::size_t end) {
+  v1::HeartbeatBatch batch;
+  for (std::size_t i = begin; i < end; ++i) {
+    v1::HeartbeatRequest& beat = *batch.add_heartbeats();
+    beat.set_node_id(node_id(i));
+    beat.set_generation_id(generation_of(i));
+  }
+  return batch;
+}
+
+/// A fleet whose heartbeats come over one stream, each node's every ten seconds.
+class Fleet {
+ public:
+  Fleet(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel)
+      : pump_(pump),
+        stream_(pump, channel, "/muster.v1.CoordinatorService/HeartbeatStream",
+                [this](v1::HeartbeatBatchResponse&) { ++answers_; }) {
+    stream_.write(beats(0, kNodes));
+    pump_.run_until([this] { return answers_ == 1; });
+  }
+  void run(Duration time) {
+    constexpr std::size_t kStep = 100;
+    pump_.run_paced(time, static_cast<double>(kNodes / kStep) / 10, [this] {
+      stream_.write(beats(next_, next_ + kStep));
+      next_ = (next_ + kStep) % kNodes;
+    });
+  }
+
+ private:
+  RpcPump& pump_;
+  RpcStream<v1::HeartbeatBatch, v1::HeartbeatBatchResponse> stream_;
+  std::size_t answers_ = 0;
+  std::size_t next_ = 0;
+};
+
+/// Pages that listen to events and read all of them.
+class Pages {
+ public:
+  Pages(int port, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      threads_.emplace_back([this, port] {
+        httplib::Client client("127.0.0.1", port);
+        client.set_read_timeout(30);
+        client.Get("/api/events", [this](const char*, std::size_t bytes) {
+          bytes_ += bytes;
+          return !over_.load();
+        });
+      });
+    }
+  }
+  ~Pages() {
+    over_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::atomic<std::size_t> bytes_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+void measure_scrape(Report& report, int port) {
+  report.title("a scrape of /metrics, 10,000 nodes");
+  httplib::Client client("127.0.0.1", port);
+  std::vector<double> ms;
+  std::size_t bytes = 0;
+  for (int i = 0; i < kScrapes; ++i) {
+    const MonoTime began = boot_now();
+    const auto answer = client.Get("/metrics");
+    ms.push_back(in_ms(boot_now() - began));
+    MUSTER_CHECK(answer && answer->status == 200);
+    bytes = answer->body.size();
+  }
+  report.table({"scrape", "p50 ms", "p99 ms", "KB"},
+               {{"/metrics", figure(percentile(ms, 0.5), 2), figure(percentile(ms, 0.99), 2),
+                 figure(static_cast<double>(bytes) / 1000, 1)}});
+  report.data()["scrape"] = {{"p50_ms", percentile(ms, 0.5)}, {"bytes", bytes}};
+  report.at_most("a scrape, median", percentile(ms, 0.5), 20, "ms");
+  report.at_most("its size", static_cast<double>(bytes) / 1e6, 1, "MB");
+}
+
+void measure_pages(Report& report, int port, pid_t pid, Fleet& fleet) {
+  report.title("ten open pages, 10,000 nodes with a heartbeat every 10 s");
+  const auto share = [&] {
+    const CpuMeter meter(pid);
+    fleet.run(kWatched);
+    return std::chrono::duration<double>(meter.used()) / std::chrono::duration<double>(kWatched) *
+           100;
+  };
+  const double alone = share();
+  double watched = 0;
+  std::size_t bytes = 0;
+  {
+    const Pages pages(port, kPages);
+    fleet.run(1s);
+    watched = share();
+    bytes = pages.bytes();
+  }
+  report.table({"pages", "% of a core"}, {{"none", figure(alone, 2)}, {"ten", figure(watched, 2)}});
+  report.data()["pages"] = {{"alone_percent", alone}, {"watched_percent", watched}};
+  MUSTER_CHECK(bytes > 0);
+  report.at_most("what ten pages add", watched - alone, 2, "% of a core");
+}
+
+/// What it takes to describe and keep one decision.
+double decision_us() {
+  constexpr std::size_t kDecisions = 200'000;
+  cluster::DecisionLog log;
+  const membership::Command command = membership::RegisterNode{};
+  membership::Event event{};
+  event.kind = membership::EventKind::kNodeAdded;
+  event.node.state = membership::NodeState::kJoining;
+  const membership::Reason reason{"somebody at 10.0.0.1", {}};
+  const MonoTime began = boot_now();
+  for (std::size_t i = 0; i < kDecisions; ++i) {
+    event.node.id = NodeId(node_id(i % kNodes));
+    log.add(describe(event, command, reason));
+  }
+  return in_ms(boot_now() - began) * 1000 / kDecisions;
+}
+
+void measure_decisions(Report& report, double command_us) {
+  report.title("the log of decisions, beside what a registration costs the server in all");
+  const double each = decision_us();
+  report.table({"", "CPU µs"},
+               {{"a registration", figure(command_us, 1)}, {"its decision", figure(each, 2)}});
+  report.data()["decisions"] = {{"command_us", command_us}, {"decision_us", each}};
+  report.at_most("what the log of decisions costs", each / command_us * 100, 3, "% of a command");
+}
+
+int run() {
+  Report report("observe");
+  const int port = testing::free_port();
+  testing::MusterdCluster cluster(
+      {.servers = 1,
+       .extra_args = {"--limits", "off", "--http-listen", "127.0.0.1:" + std::to_string(port)},
+       .parent = "/dev/shm"});
+  RpcPump pump;
+  const auto channel = connect(cluster.endpoint(0));
+  const CpuMeter meter(cluster.pid(0));
+  register_nodes(pump, channel, 0, kNodes);
+  const double command_us = meter.used_us() / kNodes;
+  Fleet fleet(pump, channel);
+  measure_scrape(report, port);
+  measure_pages(report, port, cluster.pid(0), fleet);
+  measure_decisions(report, command_us);
+  return report.finish();
+}
+
+}  // namespace
+}  // namespace muster::bench
+
+int main() {
+  return muster::bench::run();
+}

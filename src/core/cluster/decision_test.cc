@@ -1,0 +1,149 @@
+#include "core/cluster/decision.h"
+
+#include <gtest/gtest.h>
+
+#include "core/cluster/cluster_state.h"
+#include "core/cluster/snapshot.h"
+#include "core/election/records.h"
+#include "core/membership/testing.h"
+#include "core/membership/wire.h"
+
+namespace muster::cluster {
+namespace {
+
+using membership::testing::at;
+using membership::testing::beat;
+using membership::testing::registration;
+using membership::testing::seen;
+
+class DecisionTest : public ::testing::Test {
+ protected:
+  void apply(const Command& command, std::int64_t second = 0) {
+    auto applied = state_.apply(encode(command), {++index_, 0, at(second)});
+    ASSERT_TRUE(applied);
+    ASSERT_TRUE(applied->answer) << applied->answer.error().message;
+  }
+  [[nodiscard]] Decision last() const { return *state_.decisions().last(1).front(); }
+  [[nodiscard]] std::string told() const { return sentence(last()); }
+
+  static std::string leading(const std::string& worker, std::uint64_t epoch, std::int64_t second) {
+    LeaderState state;
+    state.leader = WorkerId(worker);
+    state.epoch = Epoch(epoch);
+    state.incarnation = Incarnation("i-" + worker);
+    state.nonce = Nonce("n" + std::to_string(epoch));
+    state.lease = 15s;
+    state.written_at = at(second);
+    return encode(state);
+  }
+
+  ClusterState state_;
+  std::uint64_t index_ = 0;
+};
+
+TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
+  state_.begin_term("s1", Epoch(7), at(0));
+  apply(ChangeTopology{registration("n1"), {"10.0.0.9", {}}});
+  EXPECT_EQ(told(), "n1 registered and is JOINING, asked by 10.0.0.9");
+  EXPECT_EQ(last().epoch, 7U);
+  apply(ChangeTopology{beat(state_.topology(), "n1")}, 1);
+  EXPECT_EQ(told(), "n1 went from JOINING to ACTIVE: its first heartbeat came");
+
+  membership::Cause cause;
+  cause.last_heartbeat_at = at(1);
+  cause.silence = 90123ms;
+  cause.timeouts = {90s, 135s, 3, true};
+  apply(ChangeTopology{membership::MarkSuspect{seen(state_.topology(), "n1"), {}}, {{}, cause}},
+        91);
+  EXPECT_EQ(told(),
+            "n1 went from ACTIVE to SUSPECT: no heartbeat for 90.1s (limit 90s, doubled because it "
+            "was suspected 3 times of late)");
+  EXPECT_EQ(last().cause->last_heartbeat_at, at(1));
+
+  cause.silence = 135s;
+  cause.listened = 200s;
+  cause.grace = 90s;
+  cause.down_allowed = 2;
+  cause.down_in_use = 1;
+  apply(ChangeTopology{membership::MarkDown{seen(state_.topology(), "n1"), {}}, {{}, cause}}, 136);
+  EXPECT_NE(told().find("no heartbeat for 135s"), std::string::npos) << told();
+  EXPECT_NE(told().find("1 of 2 allowed by the brake"), std::string::npos) << told();
+
+  apply(ChangeTopology{registration("n1", 2)}, 140);
+  EXPECT_EQ(told(), "n1 was DOWN; a new process took its place and is JOINING");
+  apply(ChangeTopology{beat(state_.topology(), "n1")}, 141);
+  apply(ChangeTopology{membership::Drain{NodeId("n1"), false, {}}, {"admin ann", {}}}, 142);
+  EXPECT_EQ(told(), "n1 went from ACTIVE to DRAINING: somebody asked for it, asked by admin ann");
+  apply(ChangeTopology{membership::DeregisterNode{NodeId("n1"), {}, {}}}, 143);
+  EXPECT_EQ(told(), "n1 was DRAINING and was removed");
+  EXPECT_EQ(state_.decisions().about("n1").size(), 8U);
+}
+
+TEST_F(DecisionTest, LeadersOfTheServersAreToldFromTheFirstEntryOfTheirTerms) {
+  state_.begin_term("s1", Epoch(1), at(0));
+  EXPECT_EQ(told(), "s1 leads the servers, epoch 1: nobody led before");
+  apply(StorePut{"k", "v", AnyVersion{}, {}, {}}, 30);
+  state_.begin_term("s2", Epoch(2), at(40));
+  EXPECT_EQ(told(), "s2 leads the servers, epoch 2: s1 was not heard any more");
+  apply(
+      Note{DecisionKind::kLeader, kServersSubject, Why::kResigned, "it was told to stop", {}, {}});
+  state_.begin_term("s3", Epoch(3), at(50));
+  EXPECT_EQ(told(), "s3 leads the servers, epoch 3: s2 handed over; it was told to stop");
+  EXPECT_EQ(state_.leadership().server, "s3");
+  EXPECT_EQ(state_.leadership().since, at(50));
+  EXPECT_EQ(state_.decisions().newest(), 3U);
+}
+
+TEST_F(DecisionTest, ElectionsInTheStoreAreTold) {
+  const std::string key = "plugin=coordinator/namespace=jobs/state.json";
+  apply(StorePut{key, leading("w1", 1, 0), AnyVersion{}, {}, {}});
+  EXPECT_EQ(told(), "w1 leads namespace=jobs, epoch 1: nobody led before");
+  apply(StorePut{key, leading("w1", 1, 5), AnyVersion{}, {}, {}}, 5);
+  EXPECT_EQ(state_.decisions().newest(), 1U) << "a renewal is no decision";
+  apply(StorePut{key, leading("w2", 2, 30), AnyVersion{}, {}, {}}, 30);
+  EXPECT_EQ(told(), "w2 leads namespace=jobs, epoch 2: w1 was not heard any more");
+  apply(StorePut{key, leading("w3", 3, 31), AnyVersion{}, {}, {}}, 31);
+  EXPECT_EQ(last().kind, DecisionKind::kContention);
+  apply(StorePut{key, "no JSON", AnyVersion{}, {}, {}}, 32);
+  apply(StorePut{"app/" + key, leading("w9", 1, 0), AnyVersion{}, {}, {}}, 33);
+  EXPECT_EQ(last().subject, "namespace=app/jobs");
+  EXPECT_EQ(state_.decisions().newest(), 4U);
+}
+
+TEST_F(DecisionTest, SurvivesASnapshotWithFieldsOfTheFuture) {
+  state_.begin_term("s1", Epoch(4), at(0));
+  apply(ChangeTopology{registration("n1"), {"somebody", membership::Cause{}}});
+  apply(Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 nodes wait", {}, {}});
+  Decision newer = last();
+  membership::WireWriter field;
+  field.text(99, "of the future");
+  newer.unknown = field.bytes();
+  const auto back = decode_decision(encode(newer));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, newer);
+
+  SnapshotParts parts(state_, 1);
+  SnapshotAssembler assembler;
+  while (auto part = parts.next()) ASSERT_TRUE(assembler.add(*part));
+  auto restored = assembler.finish();
+  ASSERT_TRUE(restored);
+  EXPECT_EQ(restored->leadership(), state_.leadership());
+  ASSERT_EQ(restored->decisions().size(), 3U);
+  for (std::uint64_t seq = 0; seq < 3; ++seq) {
+    EXPECT_EQ(*restored->decisions().after(seq, 1).front(),
+              *state_.decisions().after(seq, 1).front());
+  }
+}
+
+TEST_F(DecisionTest, WhatAnybodyMayWriteIsCut) {
+  apply(StorePut{"plugin=coordinator/namespace=x/state.json",
+                 leading(std::string(5000, 'w'), 1, 0),
+                 AnyVersion{},
+                 {},
+                 {}});
+  ASSERT_EQ(state_.decisions().size(), 1U);
+  EXPECT_EQ(last().to.size(), kDecisionTextMax);
+}
+
+}  // namespace
+}  // namespace muster::cluster

@@ -1,0 +1,261 @@
+#include "platform/http/connection.h"
+
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace muster::http {
+namespace {
+
+std::string peer_certificate(const SSL* ssl) {
+  const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
+                                                          X509_free);
+  if (!shown) return {};
+  const std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), BIO_free);
+  if (!out || PEM_write_bio_X509(out.get(), shown.get()) != 1) return {};
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(out.get(), &data);
+  return {data, static_cast<std::size_t>(size)};
+}
+
+/// The request of a connection, for whoever answers it.
+class Pending final : public Exchange {
+ public:
+  Pending(std::shared_ptr<Connection> connection, Request request)
+      : connection_(std::move(connection)), request_(std::move(request)) {}
+  ~Pending() override {
+    if (!over()) connection_->close();
+  }
+
+  [[nodiscard]] const Request& request() const override { return request_; }
+
+  void reply(Response response) override {
+    if (over() || begun_) return;
+    connection_->send_head(response, true);
+    if (request_.method != "HEAD") connection_->send(response.content);
+    answered_ = true;
+    connection_->finish();
+  }
+
+  void stream(Response head) override {
+    if (over() || begun_) return;
+    begun_ = true;
+    connection_->send_head(head, false);
+    if (request_.method != "HEAD") return;
+    answered_ = true;
+    connection_->finish();
+  }
+
+  void write(const Body& bytes) override {
+    if (begun_ && !over()) connection_->send(bytes);
+  }
+
+  [[nodiscard]] bool over() const override { return answered_ || connection_->closed(); }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+  Request request_;
+  bool begun_ = false;
+  bool answered_ = false;
+};
+
+}  // namespace
+
+Connection::Connection(Host& host, UniqueFd fd, const TlsContext& tls)
+    : host_(host),
+      fd_(std::move(fd)),
+      ssl_(tls ? SSL_new(tls.get()) : nullptr, SSL_free),
+      shaken_(!tls),
+      deadline_(host.loop) {}
+
+Connection::~Connection() {
+  if (fd_.valid()) host_.loop.unwatch_fd(fd_.get());
+}
+
+void Connection::begin() {
+  if (!shaken_) {
+    if (!ssl_ || SSL_set_fd(ssl_.get(), fd_.get()) != 1) return close();
+    SSL_set_accept_state(ssl_.get());
+    SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  }
+  deadline_.arm(host_.options.head_timeout, [this] { close(); });
+  watch();
+}
+
+void Connection::close() {
+  if (!fd_.valid()) return;
+  const auto self = shared_from_this();
+  deadline_.cancel();
+  host_.loop.unwatch_fd(fd_.get());
+  if (ssl_ && shaken_) SSL_shutdown(ssl_.get());
+  ssl_.reset();
+  fd_.reset();
+  unsent_.clear();
+  host_.closed(*this);
+}
+
+void Connection::watch() {
+  if (!fd_.valid()) return;
+  // While an answer is awaited, reading tells whether the client has gone.
+  std::uint32_t events = EPOLLIN | EPOLLRDHUP;
+  if (answering_ && !streaming_) events = EPOLLRDHUP;
+  if (!unsent_.empty() || tls_writes_) events |= EPOLLOUT;
+  if (events == watched_) return;
+  watched_ = events;
+  host_.loop.watch_fd(fd_.get(), events, [this](std::uint32_t happened) {
+    const auto self = shared_from_this();
+    if ((happened & (EPOLLHUP | EPOLLERR)) != 0) return close();
+    if ((happened & EPOLLRDHUP) != 0 && (happened & EPOLLIN) == 0) return close();
+    ready();
+  });
+}
+
+void Connection::ready() {
+  run();
+  watch();
+}
+
+void Connection::run() {
+  tls_writes_ = false;
+  if (!shaken_) {
+    const Io shaken = handshake();
+    if (shaken == Io::kGone) return close();
+    if (shaken == Io::kAgain) return;
+  }
+  if (flush() == Io::kGone) return close();
+  if (ending_ && unsent_.empty()) return close();
+  if (ending_ || (answering_ && !streaming_)) return;
+  if (receive() == Io::kGone) return close();
+  if (!answering_) next_request();
+}
+
+Connection::Io Connection::handshake() {
+  const Io io = tls_result(SSL_do_handshake(ssl_.get()));
+  if (io != Io::kDone) return io;
+  shaken_ = true;
+  certificate_ = peer_certificate(ssl_.get());
+  return Io::kDone;
+}
+
+Connection::Io Connection::tls_result(int result) {
+  if (result > 0) return Io::kDone;
+  const int error = SSL_get_error(ssl_.get(), result);
+  if (error == SSL_ERROR_WANT_WRITE) tls_writes_ = true;
+  return error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE ? Io::kAgain : Io::kGone;
+}
+
+Connection::Io Connection::receive() {
+  std::array<char, 4096> chunk;
+  while (received_.size() <= kHeadBytesMax) {
+    if (ssl_) {
+      const int count = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
+      const Io io = tls_result(count);
+      if (io != Io::kDone) return io;
+      received_.append(chunk.data(), static_cast<std::size_t>(count));
+    } else {
+      const ssize_t count = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+      if (count == 0) return Io::kGone;
+      if (count < 0) return errno == EAGAIN || errno == EINTR ? Io::kAgain : Io::kGone;
+      received_.append(chunk.data(), static_cast<std::size_t>(count));
+    }
+    // Nothing of what is said during a stream is listened to.
+    if (streaming_) received_.clear();
+  }
+  return Io::kDone;
+}
+
+void Connection::next_request() {
+  if (received_.empty()) return;
+  // The clock of a request runs from its first byte, however slowly the others come.
+  if (!std::exchange(head_begun_, true)) {
+    deadline_.arm(host_.options.head_timeout, [this] { close(); });
+  }
+  Parsed parsed = take_request(received_);
+  if (parsed.refused) return refuse(std::move(*parsed.refused));
+  if (parsed.request) return hand_on(std::move(*parsed.request));
+}
+
+void Connection::hand_on(Request request) {
+  deadline_.cancel();
+  head_begun_ = false;
+  request.certificate = certificate_;
+  request_ = request;
+  answering_ = true;
+  if (!host_.handler) return close();
+  host_.handler(std::make_shared<Pending>(shared_from_this(), std::move(request)));
+}
+
+void Connection::refuse(Response response) {
+  request_.keep_alive = false;
+  answering_ = true;
+  send_head(response, true);
+  send(response.content);
+  finish();
+}
+
+void Connection::send_head(const Response& response, bool ends) {
+  streaming_ = !ends;
+  send(body(head(response, ends ? std::optional(response.content->size()) : std::nullopt,
+                 request_.keep_alive)));
+}
+
+void Connection::send(Body bytes) {
+  if (!fd_.valid() || bytes->empty()) return;
+  if (streaming_ && unsent_bytes_ + bytes->size() > host_.options.unsent_bytes_max) return close();
+  if (unsent_.empty()) deadline_.arm(host_.options.idle_timeout, [this] { close(); });
+  unsent_bytes_ += bytes->size();
+  unsent_.push_back(std::move(bytes));
+  if (flush() == Io::kGone) return close();
+  watch();
+}
+
+Connection::Io Connection::flush() {
+  while (!unsent_.empty()) {
+    const std::string& front = *unsent_.front();
+    const char* data = front.data() + sent_;
+    const std::size_t left = std::min<std::size_t>(front.size() - sent_, 1 << 20);
+    std::size_t written = 0;
+    if (ssl_) {
+      const int count = SSL_write(ssl_.get(), data, static_cast<int>(left));
+      const Io io = tls_result(count);
+      if (io != Io::kDone) return io;
+      written = static_cast<std::size_t>(count);
+    } else {
+      const ssize_t count = ::send(fd_.get(), data, left, MSG_NOSIGNAL);
+      if (count < 0) return errno == EAGAIN || errno == EINTR ? Io::kAgain : Io::kGone;
+      written = static_cast<std::size_t>(count);
+    }
+    // Whoever reads, however slowly, is not idle.
+    deadline_.arm(host_.options.idle_timeout, [this] { close(); });
+    sent_ += written;
+    unsent_bytes_ -= written;
+    if (sent_ < front.size()) continue;
+    unsent_.pop_front();
+    sent_ = 0;
+  }
+  // A stream may be silent for as long as its writer has nothing to say.
+  if (streaming_) deadline_.cancel();
+  return Io::kDone;
+}
+
+void Connection::finish() {
+  if (!fd_.valid()) return;
+  answering_ = false;
+  ending_ = streaming_ || !request_.keep_alive;
+  if (ending_ && unsent_.empty()) return close();
+  if (!ending_) deadline_.arm(host_.options.idle_timeout, [this] { close(); });
+  watch();
+  // Another request may have come with the first.
+  if (ending_ || received_.empty()) return;
+  host_.loop.post([weak = weak_from_this()] {
+    if (const auto self = weak.lock(); self && self->fd_.valid()) self->ready();
+  });
+}
+
+}  // namespace muster::http

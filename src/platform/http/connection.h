@@ -1,0 +1,78 @@
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "platform/event_loop.h"
+#include "platform/http/server.h"
+#include "platform/unique_fd.h"
+
+namespace muster::http {
+
+/// One client of a Server, from accept to close: it reads a request, hands it on, writes the
+/// answer, and begins anew. One request at a time; what the client sends meanwhile waits in the
+/// socket. Loop thread only.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  struct Host {
+    EventLoop& loop;
+    const ServerOptions& options;
+    std::function<void(ExchangePtr)> handler;  ///< Empty once the server closes.
+    std::function<void(Connection&)> closed;
+  };
+
+  Connection(Host& host, UniqueFd fd, const TlsContext& tls);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void begin();
+  void close();
+
+  // For its exchange.
+  void send_head(const Response& response, bool ends);
+  void send(Body bytes);
+  void finish();
+  [[nodiscard]] bool closed() const { return !fd_.valid(); }
+
+ private:
+  /// What a step on the socket wants next.
+  enum class Io { kDone, kAgain, kGone };
+
+  void ready();
+  void run();
+  Io handshake();
+  Io receive();
+  Io flush();
+  Io tls_result(int result);
+  void next_request();
+  void hand_on(Request request);
+  void refuse(Response response);
+  void watch();
+
+  Host& host_;
+  UniqueFd fd_;
+  std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
+  bool shaken_ = false;      ///< The handshake is over, or there is none.
+  bool head_begun_ = false;  ///< Some of a request has come.
+  bool answering_ = false;   ///< A request was handed on, and its answer is not finished.
+  bool streaming_ = false;   ///< The answer has no end.
+  bool ending_ = false;      ///< Close when everything is sent.
+  bool tls_writes_ = false;  ///< TLS waits until the socket can be written, whatever we want.
+  std::uint32_t watched_ = 0;
+  std::string received_;
+  std::deque<Body> unsent_;
+  std::size_t sent_ = 0;  ///< Of the first of `unsent_`.
+  std::size_t unsent_bytes_ = 0;
+  std::string certificate_;
+  Request request_;
+  Timer deadline_;
+};
+
+}  // namespace muster::http

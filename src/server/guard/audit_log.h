@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "platform/unique_fd.h"
+
+namespace muster::server {
+
+/// Who changed what, one JSON object a line: time, caller, from, method, subject, epoch, version,
+/// code, message. Values that were written are not in it, so it holds no secret of the clients.
+/// A file of mode 0600 that is appended to; when it has grown to `bytes_max` it becomes FILE.1,
+/// that one FILE.2, and so on up to `files_max`. What cannot be written is counted and logged, and
+/// the server goes on: a full disk must not stop a cluster. Loop thread only.
+class AuditLog {
+ public:
+  struct Options {
+    std::string path;
+    std::uint64_t bytes_max = std::uint64_t{64} << 20;
+    std::uint32_t files_max = 5;
+  };
+  /// Where the state stood when the call ended.
+  struct Position {
+    std::uint64_t epoch = 0;
+    std::uint64_t version = 0;
+  };
+  struct Entry {
+    WallTime when;
+    std::string caller;
+    std::string from;
+    std::string method;
+    std::string subject;
+    Position position;
+    int code = 0;  ///< gRPC's; 0 when it was done.
+    std::string message;
+  };
+
+  explicit AuditLog(Options options) : options_(std::move(options)) {}
+  /// kUnavailable when the file cannot be opened for appending. Also opens it anew after somebody
+  /// has moved it away.
+  [[nodiscard]] Status open();
+  void write(const Entry& entry);
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+ private:
+  void rotate();
+
+  const Options options_;
+  UniqueFd file_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,271 @@
+#include "server/guard/guard.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+
+namespace muster::server {
+namespace {
+
+using security::Role;
+
+/// How long an open call may go on after a certificate has run out by its own date.
+constexpr Duration kSweepInterval = 2s;
+/// What a client whose call was ended gets to take notice, before the call is cut.
+constexpr Duration kCutAfter = 500ms;
+
+bool lasts(security::Call what) {
+  using enum security::Call;
+  return what == kWatchTopology || what == kHeartbeatStream || what == kStoreWatch ||
+         what == kStorePutStream || what == kBackup;
+}
+
+/// What changes something, heartbeats apart: they are too many, and say nothing new.
+bool is_write(security::Call what) {
+  using enum security::Call;
+  return what == kRegisterNode || what == kDeregisterNode || what == kStorePut ||
+         what == kStoreRemove || (what >= kDrainNode && what <= kMove && what != kListServers);
+}
+
+/// The servers could not, whatever the client asked.
+bool for_want_of_a_leader(const rpc::RpcStatus& status) {
+  return status.code == rpc::Code::kUnavailable || !status.leader_address.empty();
+}
+
+Error too_often(const std::string& who, const char* what, Duration wait) {
+  return {Errc::kThrottled, who + " " + what, wait};
+}
+
+const char* words(LimitedCall what) {
+  switch (what) {
+    case LimitedCall::kHeartbeat:
+      return "sends heartbeats too often";
+    case LimitedCall::kRegister:
+      return "registers too often";
+    case LimitedCall::kDeregister:
+      return "deregisters too often";
+    case LimitedCall::kGetTopology:
+      return "asks for the topology too often";
+    case LimitedCall::kWrite:
+      return "writes, with all others, too often";
+  }
+  return "asks too often";
+}
+
+/// The label of a metric.
+const char* reason(LimitedCall call) {
+  switch (call) {
+    case LimitedCall::kHeartbeat:
+      return "heartbeats";
+    case LimitedCall::kRegister:
+      return "registrations";
+    case LimitedCall::kDeregister:
+      return "deregistrations";
+    case LimitedCall::kGetTopology:
+      return "topology";
+    case LimitedCall::kWrite:
+      return "writes";
+  }
+  return "other";
+}
+
+}  // namespace
+
+Guard::Guard(Loop& loop, Options options)
+    : loop_(loop), options_(std::move(options)), sweep_(loop) {
+  if (options_.limits) limits_.emplace(*options_.limits, loop_.now());
+}
+
+Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call, security::Call what) const {
+  auto caller = std::make_shared<Caller>();
+  caller->host = call.remote();
+  caller->forwarded = call.forwarded();
+  if (options_.tls == nullptr) return caller;
+  if (call.certificate().empty()) return {Errc::kDenied, "no certificate was shown"};
+  auto peer = options_.tls->read(call.certificate());
+  if (!peer) return peer.error();
+  caller->peer = std::move(*peer);
+  // Only a server is believed to have asked the others for us.
+  caller->forwarded = caller->forwarded && caller->peer->identity.role == Role::kServer;
+  const Status allowed =
+      server::admit(*caller->peer, what, options_.tls->revocations(), loop_.wall_now());
+  if (!allowed) return allowed.error();
+  return caller;
+}
+
+bool Guard::admit(const rpc::CallPtr& call) {
+  const auto what = security::call_of_method(call->method());
+  if (!what) {
+    call->finish({rpc::Code::kUnimplemented, "there is no method " + call->method(), {}});
+    return false;
+  }
+  auto caller = identify(*call, *what);
+  if (!caller) {
+    deny(call, caller.error());
+    return false;
+  }
+  if (options_.audit != nullptr && is_write(*what) && !(*caller)->forwarded) {
+    record(call);
+  }
+  call->set_caller(std::move(*caller));
+  if (options_.tls != nullptr && lasts(*what)) follow(call, *what);
+  return true;
+}
+
+void Guard::deny(const rpc::CallPtr& call, const Error& error) {
+  ++counts_.denied;
+  log_info("a call was refused",
+           {{"method", call->method()}, {"from", call->remote()}, {"reason", error.message}});
+  call->finish(rpc::to_status(error));
+}
+
+void Guard::follow(const rpc::CallPtr& call, security::Call what) {
+  if (!sweep_.armed()) sweep_.arm(kSweepInterval, [this] { recheck(); });
+  const rpc::Call* key = call.get();
+  lasting_[key] = {call, what};
+  call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { lasting_.erase(key); }));
+}
+
+void Guard::recheck() {
+  sweep_.cancel();
+  std::vector<rpc::CallPtr> ended;
+  for (const auto& [key, each] : lasting_) {
+    const rpc::CallPtr call = each.call.lock();
+    if (!call || call->caller() == nullptr || !call->caller()->peer) continue;
+    const Status still = server::admit(*call->caller()->peer, each.what,
+                                       options_.tls->revocations(), loop_.wall_now());
+    if (!still) ended.push_back(call);
+  }
+  for (const rpc::CallPtr& call : ended) {
+    ++counts_.streams_ended;
+    log_info("an open call was ended, its certificate counts no more",
+             {{"method", call->method()}, {"caller", call->caller()->name()}});
+    call->finish({rpc::Code::kPermissionDenied,
+                  "the certificate of " + call->caller()->name() + " counts no more",
+                  {}});
+  }
+  // One who does not read would otherwise keep its call open, with all that was written to it.
+  if (!ended.empty()) {
+    loop_.at(loop_.now() + kCutAfter, lifetime_.wrap([ended] {
+      for (const rpc::CallPtr& call : ended) call->cut();
+    }));
+  }
+  if (!lasting_.empty()) sweep_.arm(kSweepInterval, [this] { recheck(); });
+}
+
+bool Guard::speaks_for(const rpc::CallPtr& call, const std::string& node_id) {
+  const Status allowed = may_speak_for(call->caller(), node_id);
+  if (!allowed) deny(call, allowed.error());
+  return allowed.ok();
+}
+
+bool Guard::registers(const rpc::CallPtr& call, const std::string& node_id,
+                      const std::string& address) {
+  const Status allowed = may_register(call->caller(), node_id, address);
+  if (!allowed) deny(call, allowed.error());
+  return allowed.ok();
+}
+
+void Guard::count_limited(const char* reason) {
+  ++counts_.limited;
+  if (options_.on_limited) options_.on_limited(reason);
+}
+
+bool Guard::limited(const Caller& caller) const {
+  return limits_.has_value() && !caller.forwarded;
+}
+
+bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject) {
+  Caller* caller = call->caller();
+  if (caller == nullptr) return deny(call, may_speak_for(nullptr, subject).error()), false;
+  caller->subject = subject;
+  if (!limited(*caller)) return true;
+  const std::string key = caller->limit_key(what == LimitedCall::kWrite ? "" : subject);
+  if (const auto wait = limits_->take(what, key, loop_.now())) {
+    count_limited(reason(what));
+    call->finish(rpc::to_status(too_often(caller->name(), words(what), *wait)));
+    return false;
+  }
+  call->on_ended(lifetime_.wrap([this, what, key](const rpc::RpcStatus& status) {
+    if (for_want_of_a_leader(status) && limits_) limits_->give_back(what, key, loop_.now());
+  }));
+  return true;
+}
+
+bool Guard::open_watch(const rpc::CallPtr& call) {
+  const Caller* caller = call->caller();
+  if (caller == nullptr) return deny(call, may_speak_for(nullptr, "").error()), false;
+  if (!limited(*caller)) return true;
+  const std::string key = caller->limit_key("");
+  if (!limits_->open_watch(key)) {
+    count_limited("watches");
+    call->finish({rpc::Code::kResourceExhausted,
+                  caller->name() + " has as many watches open as it may",
+                  {},
+                  1s});
+    return false;
+  }
+  // T17: whatever ends the call, its place is given back.
+  call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { limits_->close_watch(key); }));
+  return true;
+}
+
+Status Guard::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
+  const Caller* caller = call->caller();
+  if (Status allowed = may_speak_for(caller, node_id); !allowed) {
+    ++counts_.denied;
+    return allowed;
+  }
+  if (!limited(*caller)) return Done{};
+  const auto wait = limits_->take(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
+  if (!wait) return Done{};
+  count_limited(reason(LimitedCall::kHeartbeat));
+  return too_often("node " + node_id, words(LimitedCall::kHeartbeat), *wait);
+}
+
+void Guard::give_back_beat(const rpc::CallPtr& call, const std::string& node_id) {
+  const Caller* caller = call->caller();
+  if (caller == nullptr || !limited(*caller)) return;
+  limits_->give_back(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
+}
+
+Status Guard::check_write(const rpc::CallPtr& call) {
+  const Caller* caller = call->caller();
+  if (caller == nullptr) return may_speak_for(nullptr, {});
+  if (!limited(*caller)) return Done{};
+  const auto wait = limits_->take(LimitedCall::kWrite, caller->limit_key(""), loop_.now());
+  if (!wait) return Done{};
+  count_limited(reason(LimitedCall::kWrite));
+  return too_often(caller->name(), words(LimitedCall::kWrite), *wait);
+}
+
+void Guard::wrote(const rpc::CallPtr& call, const std::string& subject,
+                  const rpc::RpcStatus& status) {
+  if (options_.audit == nullptr || call->caller() == nullptr) return;
+  audit(*call, subject, status);
+}
+
+void Guard::use(const RequestLimitOptions& limits) {
+  if (!limits_ || limits_->options() == limits) return;
+  limits_->use(limits, loop_.now());
+  log_info("new limits are in force");
+}
+
+void Guard::record(const rpc::CallPtr& call) {
+  call->on_ended(lifetime_.wrap([this, weak = std::weak_ptr(call)](const rpc::RpcStatus& status) {
+    const rpc::CallPtr ended = weak.lock();
+    if (!ended || ended->caller() == nullptr) return;
+    audit(*ended, ended->caller()->subject, status);
+  }));
+}
+
+void Guard::audit(const rpc::Call& call, const std::string& subject,
+                  const rpc::RpcStatus& status) const {
+  const Caller& who = *call.caller();
+  options_.audit->write({loop_.wall_now(), who.name(), who.host, call.method(), subject,
+                         options_.position ? options_.position() : AuditLog::Position{},
+                         static_cast<int>(status.code), status.message});
+}
+
+}  // namespace muster::server

@@ -1,0 +1,277 @@
+#include "server/observe/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "core/security/permissions.h"
+#include "server/observe/build_info.h"
+
+namespace muster::server {
+namespace {
+
+using prometheus::Histogram;
+
+constexpr const char* kOther = "other";
+const Histogram::BucketBoundaries kSeconds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
+                                           0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
+                                           1,      2.5,     5,      10};
+const Histogram::BucketBoundaries kBeats{1,   2,   5,    10,   25,   50,    100,
+                                         250, 500, 1000, 2500, 5000, 10000, 50000};
+
+double seconds(Duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+const char* name_of(rpc::Code code) {
+  switch (code) {
+    case rpc::Code::kOk:
+      return "OK";
+    case rpc::Code::kCancelled:
+      return "CANCELLED";
+    case rpc::Code::kInvalidArgument:
+      return "INVALID_ARGUMENT";
+    case rpc::Code::kDeadlineExceeded:
+      return "DEADLINE_EXCEEDED";
+    case rpc::Code::kNotFound:
+      return "NOT_FOUND";
+    case rpc::Code::kAlreadyExists:
+      return "ALREADY_EXISTS";
+    case rpc::Code::kPermissionDenied:
+      return "PERMISSION_DENIED";
+    case rpc::Code::kResourceExhausted:
+      return "RESOURCE_EXHAUSTED";
+    case rpc::Code::kFailedPrecondition:
+      return "FAILED_PRECONDITION";
+    case rpc::Code::kAborted:
+      return "ABORTED";
+    case rpc::Code::kUnimplemented:
+      return "UNIMPLEMENTED";
+    case rpc::Code::kInternal:
+      return "INTERNAL";
+    case rpc::Code::kUnavailable:
+      return "UNAVAILABLE";
+    case rpc::Code::kDataLoss:
+      return "DATA_LOSS";
+    case rpc::Code::kUnknown:
+      break;
+  }
+  return "UNKNOWN";
+}
+
+/// "StoreService/Get"
+std::string short_name(std::string_view method) {
+  const auto dot = method.rfind('.');
+  return std::string(dot == method.npos ? method : method.substr(dot + 1));
+}
+
+/// What may be asked for over gRPC.
+std::vector<std::string> known_methods() {
+  std::vector<std::string> names;
+  for (const security::Permission& each : security::permissions()) {
+    if (each.name.starts_with("/muster.")) names.emplace_back(each.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+Metrics::Metrics()
+    : heartbeats(counter("coordinator_heartbeats_total", "Heartbeats that this server noted")),
+      proposals(counter("coordinator_raft_proposals_total", "Commands proposed to the log")),
+      refusals(counter("muster_log_refusals_total",
+                       "Commands that were proposed and not applied, or not known to be")),
+      commits(counter("coordinator_raft_commits_total", "Entries of the log applied here")),
+      leader_changes(counter("muster_leader_changes_total", "Leaders of the servers seen here")),
+      contention(counter("muster_contention_total",
+                         "Terms of this server that another server's entry ended")),
+      epoch_drift(counter("muster_epoch_drift_total",
+                          "Times that the log held a higher epoch than this server led with")),
+      watch_lagged(counter("muster_watch_lagged_total",
+                           "Watchers that fell behind and were sent everything anew")),
+      suspicions(counter("muster_suspicions_total", "Nodes that became SUSPECT")),
+      log_suppressed(counter("muster_log_lines_suppressed_total",
+                             "Log lines left out because the same was said a moment before")),
+      rpc_requests_(counters("muster_rpc_requests_total", "Calls that ended, by method and code")),
+      rpc_seconds_(histograms("muster_rpc_duration_seconds",
+                              "How long calls took that are no streams, by method")),
+      store_requests_(counters("muster_store_requests_total",
+                               "Requests to the engine, by operation and outcome")),
+      store_seconds_(histograms("muster_store_request_duration_seconds",
+                                "How long requests to the engine took, by operation")),
+      transitions_(counters("muster_node_transitions_total", "Changes of a node's state")),
+      decisions_(counters("muster_decisions_total", "Decisions recorded, by kind")),
+      rejections_(counters("coordinator_rate_limit_rejected_total",
+                           "Requests refused because there were too many, by reason")),
+      http_requests_(counters("muster_http_requests_total", "HTTP requests answered, by status")),
+      batch_size_(histograms("coordinator_heartbeat_batch_size", "Heartbeats in one entry")
+                      .Add({}, kBeats)),
+      commit_seconds_(histograms("muster_log_commit_duration_seconds",
+                                 "From the proposal of a command to its being applied")
+                          .Add({}, kSeconds)),
+      election_seconds_(histograms("muster_election_duration_seconds",
+                                   "From standing for election to leading, on this server")
+                            .Add({}, kSeconds)),
+      nodes_by_state_(gauges("coordinator_nodes_by_state", "Nodes by state")),
+      nodes_held_(gauges("muster_nodes_held",
+                         "Silent nodes that are not marked DOWN yet, by what holds them")),
+      role_(gauges("muster_raft_role", "1 for the part that this server has")),
+      topology_version_(gauge("coordinator_topology_version", "Version of the topology")),
+      object_nodes_(gauge("coordinator_object_nodes_total", "Object nodes registered")),
+      metadata_nodes_(gauge("coordinator_metadata_nodes_total", "Metadata nodes registered")),
+      frontend_nodes_(gauge("coordinator_frontend_nodes_total", "Frontend nodes registered")),
+      nodes_damped_(
+          gauge("muster_nodes_damped", "Nodes that flap, so that their timeouts are doubled")),
+      watchers_(gauge("coordinator_watch_connections", "Watches of the topology")),
+      watch_lag_(gauge("muster_watch_lag_versions",
+                       "Versions that the slowest watcher has not been sent")),
+      event_streams_(gauge("muster_event_streams", "Pages and others that listen to events")),
+      term_(gauge("muster_raft_term", "Epoch of the leadership")),
+      head_(gauge("muster_log_head_index", "The newest entry of the log seen here")),
+      applied_(gauge("muster_log_applied_index", "The newest entry of the log applied here")),
+      staleness_(gauge("muster_staleness_seconds",
+                       "How old what this server serves may be; 0 while it leads")),
+      lease_left_(gauge("muster_lease_left_seconds",
+                        "How long this server may lead without another renewal; 0 otherwise")),
+      decisions_kept_(gauge("muster_decisions_kept", "Decisions that can be explained")),
+      certificate_left_(gauges("muster_tls_certificate_left_seconds",
+                               "How long this server's certificate still counts")),
+      crl_age_(gauges("muster_tls_crl_age_seconds", "Age of the list of revoked certificates")),
+      tls_(gauge("muster_tls_enabled", "1 with mutual TLS, 0 in plaintext")) {
+  gauges("muster_build_info", "1, with what this program was built from")
+      .Add({{"version", build_info().version}, {"commit", build_info().commit}})
+      .Set(1);
+  // What may happen is there from the start, so that a rate can be told from the first time on.
+  for (const std::string& method : known_methods()) {
+    Method& known = methods_[method];
+    known.seconds = &rpc_seconds_.Add({{"method", short_name(method)}}, kSeconds);
+    known.codes[0] = &rpc_requests_.Add({{"method", short_name(method)}, {"code", "OK"}});
+  }
+  methods_[kOther].seconds = &rpc_seconds_.Add({{"method", kOther}}, kSeconds);
+  for (const char* operation : {"get", "put", "guarded_put", "remove", "list"}) {
+    store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
+    store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
+  }
+  for (const char* reason :
+       {"heartbeats", "registrations", "deregistrations", "topology", "writes", "watches"}) {
+    rejections_.Add({{"reason", reason}});
+  }
+  transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});
+  for (const auto kind : {cluster::DecisionKind::kTransition, cluster::DecisionKind::kLeader}) {
+    decisions_.Add({{"kind", to_string(kind)}});
+  }
+  http_requests_.Add({{"status", "200"}});
+}
+
+prometheus::Gauge& Metrics::gauge(const std::string& name, const std::string& help) {
+  return gauges(name, help).Add({});
+}
+
+prometheus::Counter& Metrics::counter(const std::string& name, const std::string& help) {
+  return counters(name, help).Add({});
+}
+
+prometheus::Family<prometheus::Counter>& Metrics::counters(const std::string& name,
+                                                           const std::string& help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
+}
+
+prometheus::Family<prometheus::Gauge>& Metrics::gauges(const std::string& name,
+                                                       const std::string& help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
+}
+
+prometheus::Family<prometheus::Histogram>& Metrics::histograms(const std::string& name,
+                                                               const std::string& help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
+}
+
+void Metrics::rpc_ended(const std::string& method, rpc::Code code, Duration took, bool stream) {
+  const auto found = methods_.find(method);
+  const bool known = found != methods_.end();
+  Method& entry = known ? found->second : methods_[kOther];
+  prometheus::Counter*& count = entry.codes[static_cast<int>(code)];
+  if (count == nullptr) {
+    count = &rpc_requests_.Add(
+        {{"method", known ? short_name(method) : kOther}, {"code", name_of(code)}});
+  }
+  count->Increment();
+  if (!stream) entry.seconds->Observe(seconds(took));
+}
+
+void Metrics::store_answered(const char* operation, const std::string& outcome, Duration took) {
+  store_requests_.Add({{"operation", operation}, {"outcome", outcome}}).Increment();
+  store_answered_[operation]->Observe(seconds(took));
+}
+
+void Metrics::transition(membership::NodeState from, membership::NodeState to) {
+  transitions_.Add({{"from", to_string(from)}, {"to", to_string(to)}}).Increment();
+}
+
+void Metrics::decided(cluster::DecisionKind kind) {
+  decisions_.Add({{"kind", to_string(kind)}}).Increment();
+}
+
+void Metrics::batch(std::size_t beats) {
+  batch_size_.Observe(static_cast<double>(beats));
+}
+
+void Metrics::committed(Duration took) {
+  commit_seconds_.Observe(seconds(took));
+}
+
+void Metrics::elected(Duration took) {
+  election_seconds_.Observe(seconds(took));
+}
+
+void Metrics::rejected(const std::string& reason) {
+  rejections_.Add({{"reason", reason}}).Increment();
+}
+
+void Metrics::http_answered(int status) {
+  http_requests_.Add({{"status", std::to_string(status)}}).Increment();
+}
+
+void Metrics::set(const Levels& levels) {
+  const auto of_type = [&](const char* type) {
+    const auto found = levels.nodes_by_type.find(type);
+    return found == levels.nodes_by_type.end() ? 0 : found->second;
+  };
+  topology_version_.Set(static_cast<double>(levels.topology_version));
+  object_nodes_.Set(of_type("OBJECT"));
+  metadata_nodes_.Set(of_type("METADATA"));
+  frontend_nodes_.Set(of_type("FRONTEND"));
+  for (const auto& [state, count] : levels.nodes_by_state) {
+    nodes_by_state_.Add({{"state", state}}).Set(count);
+  }
+  nodes_held_.Add({{"by", "grace"}}).Set(levels.held_by_grace);
+  nodes_held_.Add({{"by", "brake"}}).Set(levels.held_by_brake);
+  nodes_damped_.Set(levels.nodes_damped);
+  watchers_.Set(levels.watchers);
+  watch_lag_.Set(levels.watch_lag);
+  event_streams_.Set(levels.event_streams);
+  term_.Set(levels.term);
+  for (const char* role : {"leader", "follower", "candidate"}) {
+    role_.Add({{"role", role}}).Set(levels.role == role ? 1 : 0);
+  }
+  head_.Set(levels.head_index);
+  applied_.Set(levels.applied_index);
+  staleness_.Set(levels.staleness_s);
+  lease_left_.Set(levels.lease_left_s);
+  decisions_kept_.Set(levels.decisions);
+  tls_.Set(levels.certificate_left_s ? 1 : 0);
+  if (levels.certificate_left_s) certificate_left_.Add({}).Set(*levels.certificate_left_s);
+  if (levels.crl_age_s) crl_age_.Add({}).Set(*levels.crl_age_s);
+}
+
+std::string Metrics::text() const {
+  return prometheus::TextSerializer().Serialize(families());
+}
+
+std::vector<prometheus::MetricFamily> Metrics::families() const {
+  return registry_.Collect();
+}
+
+}  // namespace muster::server

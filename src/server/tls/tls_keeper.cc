@@ -1,0 +1,151 @@
+#include "server/tls/tls_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "platform/pki/certificate.h"
+#include "server/tls/crl_source.h"
+
+namespace muster::server {
+
+using security::Credentials;
+using security::Role;
+
+/// What handshakes ask, on gRPC's threads and perhaps for a moment longer than the keeper lives.
+struct TlsKeeper::Door {
+  explicit Door(const Clock& c) : clock(&c) {}
+
+  Status verify(std::string_view pem, bool server) EXCLUDES(mutex) {
+    const auto peer = peers.read(pem);
+    if (!peer) return refuse(peer.error());
+    if (server && (*peer)->identity.role != Role::kServer) {
+      return refuse({Errc::kDenied, "the certificate of " +
+                                        std::string(to_string((*peer)->identity.role)) + " " +
+                                        (*peer)->identity.id + " is not a server's"});
+    }
+    const MutexLock lock(mutex);
+    if (clock == nullptr) return {Errc::kDenied, "this server is stopping"};
+    const Status valid = still_valid(**peer, revocations, clock->wall_now());
+    return valid ? valid : refuse(valid.error());
+  }
+  void close() EXCLUDES(mutex) {
+    const MutexLock lock(mutex);
+    clock = nullptr;
+    revocations = nullptr;
+  }
+  void use(const CrlKeeper* keeper) EXCLUDES(mutex) {
+    const MutexLock lock(mutex);
+    revocations = keeper;
+  }
+  static Status refuse(const Error& error) {
+    log_info("a handshake was refused", {{"reason", error.message}});
+    return error;
+  }
+
+  PeerCache peers;
+  Mutex mutex;
+  const Clock* clock GUARDED_BY(mutex);
+  const CrlKeeper* revocations GUARDED_BY(mutex) = nullptr;
+};
+
+TlsKeeper::TlsKeeper(Loop& loop, Options options)
+    : loop_(loop),
+      options_(std::move(options)),
+      watcher_(loop, options_.files, {}),
+      door_(std::make_shared<Door>(loop)),
+      ssl_(std::make_shared<SslRules>(
+          [door = door_](std::string_view pem) { return door->verify(pem, false); })) {}
+
+TlsKeeper::~TlsKeeper() {
+  door_->close();
+}
+
+Status TlsKeeper::check_own(const Credentials& credentials) const {
+  const auto own = read_peer(credentials.certificate);
+  if (!own) return {Errc::kInvalid, "--cert: " + own.error().message};
+  if (own->identity.role != Role::kServer) {
+    return {Errc::kInvalid, "--cert is of " + std::string(to_string(own->identity.role)) + " " +
+                                own->identity.id + "; a server shows one of the role server"};
+  }
+  const auto& names = own->identity.addresses;
+  if (std::find(names.begin(), names.end(), security::kServerName) == names.end()) {
+    return {Errc::kInvalid, "--cert does not hold the DNS name " +
+                                std::string(security::kServerName) +
+                                ", by which servers know each other's engines"};
+  }
+  if (own->identity.id == options_.server_id) return Done{};
+  return {Errc::kInvalid,
+          "--cert is of server " + own->identity.id + ", and --id is " + options_.server_id};
+}
+
+Status TlsKeeper::keep(const Credentials& credentials) {
+  if (Status status = ssl_->use(credentials); !status) return status;
+  const std::string identity = credentials.certificate + "\n" + credentials.key;
+  if (!identity_) {
+    auto first = MemoryFile::make("muster-identity", identity);
+    auto second = MemoryFile::make("muster-authorities", credentials.authorities);
+    if (!first) return first.error();
+    if (!second) return second.error();
+    identity_.emplace(std::move(*first));
+    authorities_.emplace(std::move(*second));
+    return Done{};
+  }
+  // Authorities first: the new certificate may be of a new one.
+  if (Status status = authorities_->replace(credentials.authorities); !status) return status;
+  return identity_->replace(identity);
+}
+
+Status TlsKeeper::start() {
+  if (Status status = watcher_.start(); !status) return status;
+  const Credentials& first = watcher_.current();
+  if (Status status = check_own(first); !status) return status;
+  if (Status status = keep(first); !status) return status;
+  watcher_.on_adopted([this](const Credentials& found, std::uint64_t) { adopt(found); });
+  const bool by_url = !options_.crl_url.empty();
+  if (!by_url && options_.files.crl.empty()) return Done{};
+  if (by_url) http_.emplace(loop_);
+  auto authorities = pki::Certificate::all_from_pem(first.authorities);
+  if (!authorities) return authorities.error();
+  CrlKeeper::Options timing;
+  timing.timing = options_.crl;
+  crl_ = std::make_unique<CrlKeeper>(
+      loop_, by_url ? crl_from_url(*http_, options_.crl_url) : crl_from_file(options_.files.crl),
+      std::move(*authorities), timing);
+  door_->use(crl_.get());
+  crl_->on_change([this] {
+    if (took_list_ && !crl_->accepted().empty()) took_list_(crl_->accepted());
+    if (changed_) changed_();
+  });
+  watcher_.on_crl_changed([this] { crl_->refresh(); });
+  crl_->refresh();
+  return Done{};
+}
+
+void TlsKeeper::adopt(const Credentials& credentials) {
+  if (const Status own = check_own(credentials); !own) {
+    return log_error("the new certificate is not used", {{"reason", own.error().message}});
+  }
+  if (const Status kept = keep(credentials); !kept) {
+    return log_error("the new certificate is not used", {{"reason", kept.error().message}});
+  }
+  auto authorities = pki::Certificate::all_from_pem(credentials.authorities);
+  if (crl_ && authorities) crl_->use_authorities(std::move(*authorities));
+}
+
+void TlsKeeper::reload() {
+  watcher_.reload();
+  if (crl_) crl_->refresh();
+}
+
+rpc::RpcTls TlsKeeper::rpc() const {
+  return {identity_->path(), authorities_->path(),
+          [door = door_](std::string_view pem) { return door->verify(pem, false); },
+          [door = door_](std::string_view pem) { return door->verify(pem, true); }};
+}
+
+Result<std::shared_ptr<const Peer>> TlsKeeper::read(std::string_view pem) const {
+  return door_->peers.read(pem);
+}
+
+}  // namespace muster::server

@@ -119,8 +119,9 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "muster nodes: --state: \"dead\" is no state of a node; there are active, joining, "
        "draining, "
        "down, suspect\n"},
-      {{"node"}, "muster node: say what to do: register, drain or remove\n"},
-      {{"node", "drian", "a"}, "muster node: \"drian\" is none of register, drain and remove\n"},
+      {{"node"}, "muster node: say what to do: register, drain, remove or explain\n"},
+      {{"node", "drian", "a"},
+       "muster node: \"drian\" is none of register, drain, remove and explain\n"},
       {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
       {{"node", "register", "a"},
        "muster node: say where the node is reached, with --address HOST and --port PORT\n"},

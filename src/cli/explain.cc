@@ -12,6 +12,7 @@
 #include "cli/leader_answer.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/topology_text.h"
 #include "client/requests.h"
 #include "store/url.h"
 
@@ -165,8 +166,7 @@ class ExplainCommand final : public Command {
     for (const std::string& host : url->hosts) {
       servers.servers += (servers.servers.empty() ? "" : ",") + host;
     }
-    const TlsFiles& tls = arbiter_.hub.store.tls;
-    servers.tls = {tls.ca, tls.cert, tls.key};
+    servers.tls = {arbiter_.hub.ca_file, arbiter_.hub.cert_file, arbiter_.hub.key_file};
     const auto client = servers.open();
     if (!client) return client.error();
     std::string prefix = url->path;

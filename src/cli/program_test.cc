@@ -119,8 +119,9 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "muster nodes: --state: \"dead\" is no state of a node; there are active, joining, "
        "draining, "
        "down, suspect\n"},
-      {{"node"}, "muster node: say what to do: register, drain or remove\n"},
-      {{"node", "drian", "a"}, "muster node: \"drian\" is none of register, drain and remove\n"},
+      {{"node"}, "muster node: say what to do: register, drain, remove or explain\n"},
+      {{"node", "drian", "a"},
+       "muster node: \"drian\" is none of register, drain, remove and explain\n"},
       {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
       {{"node", "register", "a"},
        "muster node: say where the node is reached, with --address HOST and --port PORT\n"},
@@ -219,7 +220,8 @@ TEST(ProgramTest, LintPrintsOneJsonObject) {
             R"("workerTimeout":20000,"requestTimeout":3000,"failoverWorstMs":22000,)"
             R"("failoverWorstSlowStoreMs":43000,"workersMax":30250,"requestsPerFollowerCycle":1.5,)"
             R"("requestsPerLeaderCycle":2.0,"requestsPerHour":8312.7273,"putsPerHour":3370.9091,)"
-            R"("getsPerHour":4581.8182,"listsPerHour":360.0,"dollarsPerMonth":14.9557})"
+            R"("getsPerHour":4581.8182,"listsPerHour":360.0,"dollarsPerMonth":14.9557,)"
+            R"("nodeHeartbeatInterval":10000,"nodesMax":1666})"
             "\n");
 }
 

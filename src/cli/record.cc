@@ -1,4 +1,5 @@
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/topology_text.h"
 #include "client/requests.h"
 
 namespace muster::cli {

@@ -5,6 +5,8 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
@@ -220,6 +222,18 @@ class GrpcConnection final : public Connection {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
+/// Looks at the files again and again, so that a program outlives its certificate.
+std::shared_ptr<grpc::ChannelCredentials> watched_credentials(const TlsFiles& tls) {
+  constexpr unsigned kLookEverySeconds = 10;
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          tls.key, tls.cert, tls.ca, kLookEverySeconds));
+  if (!tls.ca.empty()) options.watch_root_certs();
+  if (!tls.cert.empty()) options.watch_identity_key_cert_pairs();
+  return grpc::experimental::TlsCredentials(options);
+}
+
 }  // namespace
 
 struct GrpcTransport::Credentials {
@@ -230,13 +244,9 @@ Result<std::unique_ptr<GrpcTransport>> GrpcTransport::open(const TlsFiles& tls) 
   auto credentials = std::make_unique<Credentials>();
   credentials->channel = grpc::InsecureChannelCredentials();
   if (tls.any()) {
-    const auto texts = read_tls_files(tls);
-    if (!texts) return texts.error();
-    grpc::SslCredentialsOptions ssl;
-    ssl.pem_root_certs = texts->ca;
-    ssl.pem_cert_chain = texts->cert;
-    ssl.pem_private_key = texts->key;
-    credentials->channel = grpc::SslCredentials(ssl);
+    // Read once here, so that what is missing is said at once.
+    if (const auto texts = read_tls_files(tls); !texts) return texts.error();
+    credentials->channel = watched_credentials(tls);
   }
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(credentials)));
 }

@@ -132,6 +132,9 @@ Status check_tls(const ServerConfig& config) {
         "To make them: " +
         certificate_commands(config));
   }
+  if (config.connection_max_age < 1s || config.connection_max_age > 24h) {
+    return wrong("connection_max_age must be at least 1s and at most 24h");
+  }
   return check_crl(config);
 }
 

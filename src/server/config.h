@@ -66,6 +66,8 @@ struct ServerConfig {
   Duration crl_refresh = 5min;
   /// Without a fresh list for so long, nobody is let in.
   Duration crl_max_age = 1h;
+  /// Clients connect again after this long, with the certificate that they have by then.
+  Duration connection_max_age = 10min;
   /// Plaintext, and hence loopback only.
   bool insecure = false;
 

@@ -164,6 +164,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_duration(c.crl_refresh, v); }},
       {"crl-max-age", "TIME", "Without a fresh one for so long nobody is let in; 1h",
        [](Config& c, Text v) { return set_duration(c.crl_max_age, v); }},
+      {"connection-max-age", "TIME", "Clients show their certificate again after this long; 10m",
+       [](Config& c, Text v) { return set_duration(c.connection_max_age, v); }},
       {"insecure", "", "Plaintext; on loopback only",
        [](Config& c, Text v) { return set_flag(c.insecure, v); }},
       {"audit-log", "FILE", "Record every change there, as JSON lines",

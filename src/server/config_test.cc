@@ -101,6 +101,9 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"data-dir", "/d"},
                                                   {"listen", "127.0.0.1:1"},
                                                   {"advertise", "h:1"},
+                                                  {"http-listen", "127.0.0.1:2"},
+                                                  {"log-format", "json"},
+                                                  {"log-level", "debug"},
                                                   {"peers", "s1=h:1"},
                                                   {"join", "h:2"},
                                                   {"peer-listen", "h:3"},
@@ -124,9 +127,11 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     std::string all = c.engine + "|" + c.id + "|" + c.data_dir + "|" + c.listen.to_string() + "|" +
                       (c.advertise ? c.advertise->to_string() : "") + "|" +
                       (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
-                      c.restore + "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" +
-                      c.crl_file + "|" + c.crl_url + "|" + c.audit_log + "|" +
-                      (c.limited ? "on|" : "off|") + std::to_string(c.limits.watches) + "|";
+                      (c.http_listen ? c.http_listen->to_string() : "") + "|" +
+                      (c.log_json ? "json|" : "text|") + to_string(c.log_level) + "|" + c.restore +
+                      "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" + c.crl_file + "|" +
+                      c.crl_url + "|" + c.audit_log + "|" + (c.limited ? "on|" : "off|") +
+                      std::to_string(c.limits.watches) + "|";
     for (const Rate& each :
          {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology,
           c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {
@@ -138,7 +143,8 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     for (const Duration each :
          {m.heartbeat_interval, m.suspect_timeout, m.down_timeout, m.joining_timeout,
           m.leader_grace_period, c.heartbeat_batch_interval, m.flap_window, m.down_brake_window,
-          c.lease_timeout, c.renew_interval, c.request_timeout, c.crl_refresh, c.crl_max_age}) {
+          c.lease_timeout, c.renew_interval, c.request_timeout, c.crl_refresh, c.crl_max_age,
+          c.connection_max_age}) {
       all += std::to_string(each.count()) + "|";
     }
     return all + std::to_string(m.flap_threshold) + "|" + std::to_string(m.down_brake_share) + "|" +
@@ -158,6 +164,15 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
     EXPECT_NE(bytes(changed), bytes(ServerConfig{})) << option.name;
     EXPECT_THAT(server_help(), HasSubstr("--" + option.name));
   }
+}
+
+TEST(ServerConfigTest, TheHttpListenerIsOfLoopbackWithoutCertificates) {
+  EXPECT_FALSE(read({"--dev", "--http-listen", "off"}, {})->config.http);
+  const auto open = read({"--dev", "--http-listen", "0.0.0.0:9002"}, {});
+  ASSERT_FALSE(open.ok());
+  EXPECT_THAT(open.error().message, HasSubstr("--http-listen"));
+  EXPECT_FALSE(read({"--dev", "--log-format", "xml"}, {}).ok());
+  EXPECT_FALSE(read({"--dev", "--log-level", "loud"}, {}).ok());
 }
 
 TEST(ServerConfigTest, TheNearerSourceWins) {
@@ -266,6 +281,8 @@ TEST(ServerConfigTest, AListOfRevokedCertificatesComesFromOnePlaceAndInTime) {
   EXPECT_THAT(with({"--crl-url", "ftp://l"}), HasSubstr("http://"));
   EXPECT_THAT(with({"--crl-file", "l", "--crl-max-age", "1m"}), HasSubstr("crl_max_age"));
   EXPECT_THAT(problem({"--dev", "--crl-file", "l"}), HasSubstr("contradicts"));
+  EXPECT_THAT(with({"--connection-max-age", "500ms"}), HasSubstr("at least 1s"));
+  EXPECT_THAT(with({"--connection-max-age", "600h"}), HasSubstr("at most 24h"));
 }
 
 TEST(ServerConfigTest, LimitsAreOffOnLoopbackOnlyAndAllowTheHeartbeatInterval) {

@@ -138,6 +138,7 @@ int main(const std::vector<std::string>& words) {
   set_log_sink([](const LogLine& line) {
     std::cerr << "musterd: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
   });
+  rpc::log_what_grpc_says();
   const auto command = read_server_config(words, environment);
   if (!command) {
     complain(command.error().message);

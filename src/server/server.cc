@@ -52,7 +52,8 @@ engine::Members to_members(const v1::AdmitResponse& response) {
 /// Calls that last: how long is no measure of anything.
 bool is_stream(const std::string& method) {
   return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
-         method.ends_with("/Watch") || method.ends_with("/Backup");
+         method.ends_with("/PutStream") || method.ends_with("/Watch") ||
+         method.ends_with("/Backup");
 }
 
 }  // namespace
@@ -127,7 +128,11 @@ Result<std::string> Server::start() {
   options.id = config_.id;
   options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
                       "muster.v1.AdminService", "muster.v1.ObserveService"};
-  if (tls_) options.tls = tls_->rpc();
+  options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
+  if (tls_) {
+    options.tls = tls_->rpc();
+    options.tls->connection_age_max = config_.connection_max_age;
+  }
   rpc_ = std::make_unique<rpc::RpcServer>(loop_, std::move(options),
                                           [this](const rpc::CallPtr& call) { dispatch(call); });
   const auto port = rpc_->start();
@@ -174,6 +179,7 @@ Status Server::start_http() {
     options.listen.host = wanted.host;
     options.listen.port = port;
     options.page = page_;
+    options.authorize = server::is_local;
     if (tls_) {
       const http::TlsContext context = server::http_context(*tls_);
       if (!context) return {Errc::kUnavailable, "OpenSSL cannot serve HTTPS with these files"};
@@ -246,13 +252,16 @@ void Server::restore() {
   }));
 }
 
-void Server::dispatch(const rpc::CallPtr& call) {
+bool Server::let_in(const rpc::CallPtr& call) {
   call->on_ended([this, method = call->method(), began = loop_.now()](const rpc::RpcStatus& end) {
     const Duration took = loop_.now() - began;
     metrics_.rpc_ended(method, end.code, took, is_stream(method));
     if (method.ends_with("/Heartbeat")) observer_.heartbeat_answered(took);
   });
-  if (!guard_->admit(call)) return;
+  return guard_->admit(call);
+}
+
+void Server::dispatch(const rpc::CallPtr& call) {
   // The engine has members before there is a cluster to take part in.
   if (engine_ && call->method() == kAdmit) return admit(call);
   if (peer_ && !stopping_) return peer_->dispatch(call);

@@ -64,6 +64,7 @@ class Server {
   [[nodiscard]] server::Observer::Options observer_options();
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);
+  [[nodiscard]] bool let_in(const rpc::CallPtr& call);
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
   void join(const std::string& url);

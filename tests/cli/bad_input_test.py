@@ -165,7 +165,8 @@ class BadInputTest(unittest.TestCase):
         log = open(self.file("musterd.log"), "w+", encoding="utf-8")
         self.addCleanup(log.close)
         words = ["setpriv", "--pdeathsig", "KILL"]
-        musterd = subprocess.Popen([*words, PROGRAMS / "musterd", "--insecure", "--id", "s1", "--engine",
+        musterd = subprocess.Popen([*words, PROGRAMS / "musterd", "--insecure", "--limits", "off",
+                                    "--id", "s1", "--engine",
                                     f"file://{self.file('store')}", "--data-dir", self.file("data"),
                                     "--listen", "127.0.0.1:0", "--heartbeat-interval", "1s",
                                     "--suspect-timeout", "5s"], stdout=log, stderr=log)

@@ -27,14 +27,15 @@ VARIES = {
     "state_since", "announced_at", "generation_id", "incarnation", "pod", "log_id", "bytes", "serial",
     "serials", "expires", "nextUpdate", "p12Password", "subject", "pid", "durationMs", "latencyMs",
     "previousLeaseEnd", "committed_index", "applied_index", "sealed_index", "head", "objects", "reason",
-    "watch_subscribers",
+    "watch_subscribers", "at", "text", "silence_ms", "listened_ms", "newest", "seq", "sentences",
 }
 
 
 def masked(value, name=""):
     if isinstance(value, dict):
         return {key: masked(each, key) for key, each in value.items()}
-    if name in VARIES and value not in (None, "", []):
+    counted = name == "decisions" and isinstance(value, int)
+    if (name in VARIES or counted) and value not in (None, "", []):
         return f"<{type(value).__name__}>"
     if isinstance(value, list):
         return [masked(each) for each in value]
@@ -133,6 +134,7 @@ def elections(s):
     def look():
         s.muster("leader", *arbiter)
         s.muster("workers", *arbiter)
+        s.muster("explain", *arbiter)
         s.during(["leader", "--watch", *arbiter], "epoch")
         s.during(["workers", "--watch", *arbiter], "epoch")
 
@@ -161,7 +163,8 @@ def certificates(s):
 
 def topology(s):
     musterd = s.start([PROGRAMS / "musterd", "--engine", f"file://{s.directory}/store", "--id", "s1",
-                       "--insecure", "--listen", "127.0.0.1:0", "--data-dir", s.directory], "musterd")
+                       "--insecure", "--limits", "off", "--listen", "127.0.0.1:0",
+                       "--data-dir", s.directory], "musterd")
     s.server = s.await_text("musterd", r"gRPC on (\S+)")[1]
     s.await_text("musterd", "leading")
     s.environment["MUSTER_SERVER"] = s.server
@@ -195,6 +198,9 @@ def looks(s):
     s.muster("health")
     s.muster("server", "list")
     s.muster("server", "add", "s2", "--peer", "127.0.0.1:9101")
+    s.muster("server", "log-level", "info")
+    s.muster("node", "explain", "a")
+    s.muster("record", "decisions.jsonl")
 
 
 def examples(text):

@@ -76,6 +76,18 @@ def help_of(program, command):
     return done.stdout if done.returncode == 0 else None
 
 
+def own_words(rest):
+    """The words of one command: up to what is the shell's, or after -- another program's."""
+    lexer = shlex.shlex(rest, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words = []
+    for word in lexer:
+        if word == "--" or not word.strip(";|&<>()"):
+            break
+        words.append(word)
+    return words
+
+
 class DocumentsTest(unittest.TestCase):
     maxDiff = None
 
@@ -122,7 +134,7 @@ class DocumentsTest(unittest.TestCase):
             return 0
         program, rest = found.groups()
         where = f"{document.name}: {line}"
-        words = shlex.split(re.split(r"\s--\s|[;|&<>)]", rest + " ")[0])
+        words = own_words(rest)
         if program == "./dev":
             self.assertIn(f"  {words[0]} ", (ROOT / "dev").read_text(encoding="utf-8"), where)
             return 1

@@ -11,40 +11,22 @@ import pathlib
 import re
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
-import time
 import unittest
 import urllib.error
 import urllib.request
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(sys.argv.pop(1)).resolve()
+from watching import BIN, LIMIT_SECONDS, ROOT, eventually
+
 MONITORING = ROOT / "packaging" / "monitoring"
-LIMIT_SECONDS = 60
 
 SERVER_OPTIONS = [
     "--insecure", "--limits", "off", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0",
-    "--lease-timeout", "1s", "--heartbeat-interval", "500ms", "--heartbeat-batch-interval", "200ms",
-    "--suspect-timeout", "3s", "--down-timeout", "5s", "--leader-grace-period", "6s",
+    "--heartbeat-interval", "500ms", "--heartbeat-batch-interval", "200ms",
+    "--suspect-timeout", "4s", "--down-timeout", "6s", "--leader-grace-period", "8s",
     "--log-format", "json",
 ]
-
-
-def eventually(what, holds):
-    """The first true answer of `holds`, which may fail meanwhile."""
-    end = time.monotonic() + LIMIT_SECONDS
-    last = None
-    while time.monotonic() < end:
-        try:
-            last = holds()
-            if last:
-                return last
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            last = error
-        time.sleep(0.1)
-    raise AssertionError(f"not within {LIMIT_SECONDS} s: {what}; last: {last!r}")
 
 
 def fetch(url, headers=None):
@@ -75,9 +57,12 @@ class Server:
         self.process = subprocess.Popen(
             [BIN / "musterd", "--id", name, "--engine", f"file://{folder}/store", *SERVER_OPTIONS],
             stdout=subprocess.PIPE, stderr=self.errors, text=True)
-        told = [self.process.stdout.readline(), self.process.stdout.readline()]
-        self.grpc = re.search(r"gRPC on (\S+)", told[0]).group(1)
-        self.http = re.search(r"page and metrics on (http://\S+?)/?$", told[1].strip()).group(1)
+        told = self.process.stdout.readline() + self.process.stdout.readline()
+        where = re.search(r"gRPC on (\S+).*page and metrics on (http://\S+?)/?\n", told, re.S)
+        if not where:
+            self.end()
+            raise AssertionError(f"{name} did not start: {self.log.read_text(encoding='utf-8')}")
+        self.grpc, self.http = where.groups()
 
     def end(self):
         if self.process.poll() is None:
@@ -120,9 +105,13 @@ class ObserveTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.temporary = tempfile.TemporaryDirectory(prefix="muster-observe-")
+        cls.addClassCleanup(cls.temporary.cleanup)
         cls.folder = pathlib.Path(cls.temporary.name)
-        cls.servers = [Server(cls.folder, f"s{i}") for i in (1, 2, 3)]
-        cls.children = []
+        cls.servers, cls.children = [], []
+        # Whatever fails, no process stays behind.
+        cls.addClassCleanup(cls.end_all)
+        for i in (1, 2, 3):
+            cls.servers.append(Server(cls.folder, f"s{i}"))
         for node in ("o1", "o2", "o3"):
             cls.children.append(subprocess.Popen(
                 [BIN / "muster", "node", "register", node, "--address", "10.0.0.1", "--port",
@@ -132,13 +121,12 @@ class ObserveTest(unittest.TestCase):
         eventually("three active nodes", lambda: cls.overview()["counts"]["active"] == 3)
 
     @classmethod
-    def tearDownClass(cls):
+    def end_all(cls):
         for child in cls.children:
             child.kill()
             child.wait()
         for server in cls.servers:
             server.end()
-        cls.temporary.cleanup()
 
     @classmethod
     def living(cls):
@@ -257,9 +245,11 @@ class ObserveTest(unittest.TestCase):
                                        if r["id"] == "o1" and r["state"] == "down"])
         eventually("a sample", lambda: events.of("sample"))
         timeline = fetch_json(self.leader().http + "/api/node/o1/explain")["timeline"]
-        self.assertEqual([d["to"] for d in timeline], ["joining", "active", "suspect", "down"])
-        self.assertIn("no heartbeat for", timeline[2]["text"])
-        self.assertIn("allowed by the brake", timeline[3]["text"])
+        # A machine under load may have suspected it before.
+        self.assertEqual([d["to"] for d in timeline[:2]], ["joining", "active"])
+        self.assertEqual([d["to"] for d in timeline[-2:]], ["suspect", "down"])
+        self.assertIn("no heartbeat for", timeline[-2]["text"])
+        self.assertIn("allowed by the brake", timeline[-1]["text"])
         text = self.muster("node", "explain", "o1")
         self.assertIn("o1 is DOWN", text)
         told = json.loads(self.muster("node", "explain", "o1", "--json"))
@@ -271,25 +261,25 @@ class ObserveTest(unittest.TestCase):
         again = Events(self.leader().http, last=timeline[0]["seq"])
         eventually("missed ones", lambda: [d for d in again.of("decision") if d["to"] == "down"])
         metrics = fetch(self.leader().http + "/metrics")
-        self.assertIn('muster_node_transitions_total{from="SUSPECT",to="DOWN"} 1', metrics)
+        self.assertIn('muster_node_transitions_total{from="SUSPECT",to="DOWN"} ', metrics)
         self.assertIn('coordinator_nodes_by_state{state="DOWN"} 1', metrics)
 
     def test_6_a_leader_that_dies_is_explained_by_the_next(self):
+        def told(text):
+            found = fetch_json(self.living()[-1].http + "/api/decisions?q=leads")["decisions"]
+            return [d["text"] for d in found if text in d["text"]]
+
         old = self.leader()
         old.process.send_signal(signal.SIGKILL)
         old.process.wait()
+        eventually("why it leads no more", lambda: told(f"{old.name} was not heard any more"))
         new = eventually("another leader", lambda: (
             self.overview()["cluster"]["leader"]["id"] != old.name and self.leader()))
-        why = self.overview()["cluster"]["leader"]["why"]
-        self.assertIn(f"{old.name} was not heard any more", why)
+        self.assertIn(new.name + " leads the servers", self.overview()["cluster"]["leader"]["why"])
         new.process.terminate()
         self.assertEqual(new.process.wait(timeout=LIMIT_SECONDS), 0)
-        last = eventually("the last one leads", lambda: (
-            self.overview()["cluster"]["leader"]["id"] not in (old.name, new.name)
-            and self.overview()["cluster"]["leader"]))
-        self.assertIn(f"{new.name} handed over; it was told to stop", last["why"])
-        self.assertEqual(len(fetch_json(self.living()[0].http + "/api/decisions?q=leads")["decisions"]),
-                         3)
+        eventually("why it leads no more",
+                   lambda: told(f"{new.name} handed over; it was told to stop"))
 
     def test_7_a_recording_is_replayed(self):
         file = self.folder / "record.jsonl"

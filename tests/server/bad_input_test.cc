@@ -68,7 +68,7 @@ class BadInputTest : public ::testing::Test {
   }
 
   TempDir dir_;
-  Musterd server_{"s1", "file://" + (dir_.path() / "e").string(), dir_.path()};
+  Musterd server_{"s1", "file://" + (dir_.path() / "e").string(), dir_.path(), {"--limits", "off"}};
 };
 
 TEST_F(BadInputTest, EveryInvalidFieldOfANodeIsNamedWithItsRule) {
@@ -281,6 +281,24 @@ TEST_F(EnginePortTest, GarbageOnTheEnginesPortHurtsNobody) {
   open.clear();
   EXPECT_TRUE(put(only, "last", "v").ok());
   EXPECT_EQ(only.terminate(), 0);
+}
+
+TEST(HttpPortTest, GarbageAndSilenceOnThePagesPortHurtNobody) {
+  const TempDir dir;
+  const int port = free_port();
+  const std::string http = "127.0.0.1:" + std::to_string(port);
+  Musterd server("s1", "file://" + (dir.path() / "e").string(), dir.path(),
+                 {"--http-listen", http});
+  const auto answers = [&] {
+    return run_program(
+               {"curl", "-sf", "-m", "2", "-o", "/dev/null", "http://" + http + "/healthz"}) == 0;
+  };
+  ASSERT_TRUE(eventually(answers));
+  std::vector<UniqueFd> open = pester(port, 200);
+  ASSERT_TRUE(eventually([&] { return put(server, "k", "v").ok(); }));
+  EXPECT_TRUE(eventually(answers, 60s)) << "those who say nothing are hung up on";
+  open.clear();
+  EXPECT_EQ(server.terminate(), 0);
 }
 
 }  // namespace

@@ -125,7 +125,9 @@ TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves
   Musterd s2("s2", etcd.url("m"), dir.path());
   ASSERT_TRUE(put_soon(s1, "k", "before"));
   ASSERT_TRUE(eventually([&] { return register_node(s2, node("n1")).ok(); }));
-  ASSERT_TRUE(eventually([&] { return find(topology(s1, false), "n1").has_value(); }));
+  for (Musterd* each : {&s1, &s2}) {
+    ASSERT_TRUE(eventually([&] { return find(topology(*each, false), "n1").has_value(); }));
+  }
   etcd.stop(0);
   const MonoTime stopped = boot_now();
   for (Musterd* each : {&s1, &s2}) {

@@ -26,7 +26,7 @@ TEST_F(TlsEngineTest, TheEnginesPortAcceptsOnlyServersThatAreNotRevoked) {
   Musterd server(
       "s1", "managed", dir_.path(),
       words("s1", {"--peers", "s1=127.0.0.1:" + std::to_string(port), "--crl-file", file("crl")}),
-      true, pem(admin_));
+      true, {}, pem(admin_));
   ASSERT_TRUE(eventually([&] { return put(server, "k", "v", 2s).ok(); }, 60s));
   EXPECT_EQ(curl(port, shown("s2")), 0);
   EXPECT_NE(curl(port, {}), 0) << "no certificate";

@@ -1,10 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/security/identity.h"
+#include "platform/event_loop.h"
+#include "store/open.h"
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
@@ -103,6 +106,32 @@ TEST_F(TlsReloadTest, ChangedFilesAreNoticedWithoutBeingAsked) {
   write_file("crl", next_list({revoked.serial}) + next.list({}));
   EXPECT_TRUE(eventually([&] { return lets_in(*server, modern); }, 60s));
   EXPECT_TRUE(eventually([&] { return !lets_in(*server, revoked); }, 60s));
+}
+
+// A program that runs for longer than its certificate needs no restart either.
+TEST_F(TlsReloadTest, AClientsNewCertificateCountsWithoutARestart) {
+  const auto server = start("s1", {"--crl-file", file("crl"), "--connection-max-age", "1s"});
+  const Pair first = client("node", "n1");
+  write("n1", first);
+  EventLoop loop;
+  StoreOptions options;
+  options.tls = {file("ca.crt"), file("n1.crt"), file("n1.key")};
+  const auto store = open_store("muster://" + server->address() + "/app", loop, options);
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  const auto reads = [&] {
+    std::optional<bool> read;
+    (*store)->get("key", {}, loop.now() + 2s, [&](const Result<Object>& object) {
+      read = object.ok() || object.is(Errc::kNotFound);
+    });
+    while (!read) loop.run_until(loop.now() + 10ms);
+    return *read;
+  };
+  ASSERT_TRUE(eventually(reads));
+  write_file("crl", next_list({first.serial}));
+  server->reload();
+  EXPECT_TRUE(eventually([&] { return !reads(); }));
+  write("n1", client("node", "n1"));
+  EXPECT_TRUE(eventually(reads, 60s));
 }
 
 }  // namespace

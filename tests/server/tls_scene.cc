@@ -63,7 +63,7 @@ std::vector<std::string> TlsScene::words(const std::string& id,
 std::unique_ptr<Musterd> TlsScene::start(const std::string& id, std::vector<std::string> more,
                                          bool wait) {
   return std::make_unique<Musterd>(id, "file://" + file("store"), dir_.path(),
-                                   words(id, std::move(more)), wait, pem(admin_));
+                                   words(id, std::move(more)), wait, MusterdPlace{}, pem(admin_));
 }
 
 grpc::Status TlsScene::ask(const Musterd& server, const std::optional<ClientPem>& shown) const {

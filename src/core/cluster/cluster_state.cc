@@ -158,7 +158,7 @@ void ClusterState::begin_term(const std::string& server, Epoch epoch, LogTime ti
   decide(std::move(d), time);
 }
 
-void ClusterState::decide(Decision decision, LogTime at) {
+void ClusterState::decide(Decision&& decision, LogTime at) {
   decision.at = at;
   if (decision.epoch == 0) decision.epoch = leadership_.epoch;
   // Some of it comes from bodies that anybody may write.

@@ -92,7 +92,7 @@ class ClusterState {
   Result<Answer> on(const AnnounceServer& command, const Place& place);
   Result<Answer> on(const ForgetServer& command, const Place& place);
   Result<Answer> on(const Note& command, const Place& place);
-  void decide(Decision decision, LogTime at);
+  void decide(Decision&& decision, LogTime at);
 
   membership::Topology topology_;
   VersionedKv kv_;

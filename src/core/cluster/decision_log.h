@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,10 +28,13 @@ class DecisionLog {
   explicit DecisionLog(std::size_t recent = kRecent, std::size_t capacity = kCapacity)
       : recent_(recent), capacity_(capacity) {}
 
-  /// Gives it the next number.
-  void add(Decision decision);
+  DecisionLog(DecisionLog&&) = default;
+  DecisionLog& operator=(DecisionLog&&) = default;
 
-  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  /// Gives it the next number. Takes constant time, so that it costs a command next to nothing.
+  void add(Decision&& decision);
+
+  [[nodiscard]] std::size_t size() const { return latest_.size() + older_.size(); }
   [[nodiscard]] std::uint64_t newest() const { return newest_; }
   /// From here on every decision is here; 0 while there is none.
   [[nodiscard]] std::uint64_t complete_from() const;
@@ -46,20 +50,32 @@ class DecisionLog {
   [[nodiscard]] Entry last_about(const std::string& subject) const;
 
   /// All of them, rising. What was handed out does not change.
-  [[nodiscard]] std::vector<Entry> freeze() const { return last(all_.size()); }
+  [[nodiscard]] std::vector<Entry> freeze() const { return last(size()); }
   /// From a snapshot, rising. kCorrupt when it does not follow.
   [[nodiscard]] Status load(Decision decision);
 
  private:
-  void index(const Decision& decision);
-  void drop(std::uint64_t seq);
+  /// What is known about one subject: the numbers of its last kPerSubject decisions, rising.
+  struct Subject {
+    std::vector<std::uint64_t> last;
+  };
+  struct Item {
+    Entry entry;
+    Subject* subject;  ///< In `subjects_`, whose elements stay where they are.
+  };
+
+  void enter(Decision&& decision);
+  void retire_oldest_recent();
+  void drop_oldest();
+  void forget(const Item& item);
+  [[nodiscard]] const Entry& at(std::uint64_t seq) const;
 
   std::size_t recent_;
   std::size_t capacity_;
   std::uint64_t newest_ = 0;
-  std::map<std::uint64_t, Entry> all_;
-  /// The numbers of the last kPerSubject, rising.
-  std::unordered_map<std::string, std::vector<std::uint64_t>> by_subject_;
+  std::deque<Item> latest_;              ///< The recent ones, without gaps once it is full.
+  std::map<std::uint64_t, Item> older_;  ///< What else is kept.
+  std::unordered_map<std::string, Subject> subjects_;
 };
 
 }  // namespace muster::cluster

@@ -18,7 +18,8 @@ constexpr Duration kCutAfter = 500ms;
 bool lasts(security::Call what) {
   using enum security::Call;
   return what == kWatchTopology || what == kHeartbeatStream || what == kStoreWatch ||
-         what == kStorePutStream || what == kBackup;
+         what == kStorePutStream || what == kBackup || what == kGrpcHealthWatch ||
+         what == kGrpcReflection;
 }
 
 /// What changes something, heartbeats apart: they are too many, and say nothing new.

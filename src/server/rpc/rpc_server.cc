@@ -5,6 +5,7 @@
 #include "store/remote/loop_queue.h"
 
 #include <absl/synchronization/mutex.h>
+#include <grpc/support/log.h>
 #include <grpc/support/time.h>
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/health.h"
@@ -42,6 +44,15 @@ constexpr Duration kDrainLook = 5ms;
 
 }  // namespace
 
+void log_what_grpc_says() {
+  gpr_set_log_function([](gpr_log_func_args* said) {
+    // Most of its errors are a client's mistake: a handshake that failed, a connection that broke.
+    const LogLevel level =
+        said->severity == GPR_LOG_SEVERITY_ERROR ? LogLevel::kInfo : LogLevel::kDebug;
+    log({level, "gRPC says", {{"text", said->message}}});
+  });
+}
+
 class RpcServer::Impl {
  public:
   Impl(EventLoop& loop, RpcServerOptions options, std::function<void(CallPtr)> on_call)
@@ -53,6 +64,7 @@ class RpcServer::Impl {
     host_.server_id = options_.id;
     host_.calls_max = options_.calls_max;
     host_.on_call = [this, on_call = std::move(on_call)](const CallPtr& call) {
+      if (options_.admit && !options_.admit(call)) return;
       if (health_.answers(call) || answer_reflection(call, services_)) return;
       on_call(call);
     };
@@ -86,6 +98,10 @@ class RpcServer::Impl {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsMax);
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kHeaderBytesMax);
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeWithinMs);
+    if (options_.tls) {
+      builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                                 static_cast<int>(to_ms(options_.tls->connection_age_max)));
+    }
     auto queue = builder.AddCompletionQueue();
     host_.queue = queue.get();
     server_ = builder.BuildAndStart();

@@ -36,11 +36,17 @@ struct RpcTls {
   /// asked about clients that connect, the second about servers that this one connects to.
   std::function<Status(std::string_view pem)> verify_client;
   std::function<Status(std::string_view pem)> verify_server;
+  /// A connection this old takes no new calls, and those it has go on: its client connects again,
+  /// with the certificate that it has by then. A handshake is never repeated otherwise.
+  Duration connection_age_max = 10min;
 };
 
 /// Makes this process refuse TLS 1.2, whatever side it is on: gRPC 1.51 has a switch for that only
 /// in the environment. Call it first of all, before there is another thread.
 void require_tls13();
+
+/// gRPC's own messages become lines of our log; for the whole process.
+void log_what_grpc_says();
 
 struct RpcServerOptions {
   std::string listen;                 ///< host:port; port 0 picks one.
@@ -49,6 +55,9 @@ struct RpcServerOptions {
   /// Open calls, watches included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
   std::optional<RpcTls> tls{};  ///< None: plaintext.
+  /// Asked first, about every call, health and reflection included; false when it has ended the
+  /// call. Empty: all may call.
+  std::function<bool(const CallPtr&)> admit{};
 };
 
 /// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the

@@ -163,6 +163,13 @@ void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request
 }
 
 void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request) {
+  const Caller* caller = call->caller();
+  if (caller != nullptr && caller->peer && caller->peer->identity.id != request.id()) {
+    return call->finish(
+        {rpc::Code::kPermissionDenied,
+         "the certificate is of " + caller->name() + " and cannot announce server " + request.id(),
+         {}});
+  }
   const auto answer = [this, call] {
     v1::AnnounceResponse response;
     response.set_raft_term(cluster_.leader().epoch.value());

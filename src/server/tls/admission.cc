@@ -25,10 +25,9 @@ Result<Peer> read_peer(std::string_view pem) {
 }
 
 Result<std::shared_ptr<const Peer>> PeerCache::read(std::string_view pem) {
-  const std::string key(pem);
   {
     const MutexLock lock(mutex_);
-    const auto known = peers_.find(key);
+    const auto known = peers_.find(pem);
     if (known != peers_.end()) return known->second;
   }
   auto peer = read_peer(pem);
@@ -36,7 +35,7 @@ Result<std::shared_ptr<const Peer>> PeerCache::read(std::string_view pem) {
   auto shared = std::make_shared<const Peer>(std::move(*peer));
   const MutexLock lock(mutex_);
   if (peers_.size() >= peers_max_) peers_.clear();
-  peers_.insert_or_assign(key, shared);
+  peers_.insert_or_assign(std::string(pem), shared);
   return shared;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -37,7 +38,15 @@ class PeerCache {
  private:
   const std::size_t peers_max_;
   mutable Mutex mutex_;
-  std::unordered_map<std::string, std::shared_ptr<const Peer>> peers_ GUARDED_BY(mutex_);
+  /// Looks up without a copy of the certificate.
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view pem) const {
+      return std::hash<std::string_view>()(pem);
+    }
+  };
+  std::unordered_map<std::string, std::shared_ptr<const Peer>, Hash, std::equal_to<>> peers_
+      GUARDED_BY(mutex_);
 };
 
 /// Whether its certificate still counts: it is neither over nor revoked. kDenied otherwise. Any

@@ -139,9 +139,12 @@ void TlsKeeper::reload() {
 }
 
 rpc::RpcTls TlsKeeper::rpc() const {
-  return {identity_->path(), authorities_->path(),
-          [door = door_](std::string_view pem) { return door->verify(pem, false); },
-          [door = door_](std::string_view pem) { return door->verify(pem, true); }};
+  rpc::RpcTls rules;
+  rules.identity_file = identity_->path();
+  rules.authorities_file = authorities_->path();
+  rules.verify_client = [door = door_](std::string_view pem) { return door->verify(pem, false); };
+  rules.verify_server = [door = door_](std::string_view pem) { return door->verify(pem, true); };
+  return rules;
 }
 
 Result<std::shared_ptr<const Peer>> TlsKeeper::read(std::string_view pem) const {

@@ -1,5 +1,8 @@
 #include "store/remote/channel.h"
 
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -41,19 +44,19 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(const std::string&
     return {Errc::kInvalid, "a TLS certificate and its key are given together or not at all"};
   }
   if (ca_file.empty() && cert_file.empty()) return grpc::InsecureChannelCredentials();
-  grpc::SslCredentialsOptions ssl;
-  const std::pair<const std::string&, std::string&> files[] = {
-      {ca_file, ssl.pem_root_certs},
-      {cert_file, ssl.pem_cert_chain},
-      {key_file, ssl.pem_private_key},
-  };
-  for (const auto& [path, content] : files) {
-    if (path.empty()) continue;
-    auto text = read_file(path);
-    if (!text) return text.error();
-    content = std::move(*text);
+  for (const std::string* path : {&ca_file, &cert_file, &key_file}) {
+    if (path->empty()) continue;
+    if (const auto text = read_file(*path); !text) return text.error();
   }
-  return grpc::SslCredentials(ssl);
+  // The files are looked at again and again, so that a program outlives its certificate.
+  constexpr unsigned kLookEverySeconds = 10;
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          key_file, cert_file, ca_file, kLookEverySeconds));
+  if (!ca_file.empty()) options.watch_root_certs();
+  if (!cert_file.empty()) options.watch_identity_key_cert_pairs();
+  return grpc::experimental::TlsCredentials(options);
 }
 
 Result<std::vector<std::string>> with_ports(const std::vector<std::string>& hosts,

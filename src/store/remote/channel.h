@@ -13,7 +13,8 @@ namespace muster::remote {
 
 /// How to speak to a server: in the clear when every name is empty, else over TLS. `ca_file` names
 /// whom to trust (the system's authorities when empty), the other two, given together, say who we
-/// are. kInvalid when a file cannot be read.
+/// are. Files that are replaced
+/// count for new connections, within seconds. kInvalid when a file cannot be read.
 [[nodiscard]] Result<std::shared_ptr<grpc::ChannelCredentials>> credentials(
     const std::string& ca_file, const std::string& cert_file, const std::string& key_file);
 

@@ -1,9 +1,0 @@
-#include "server/http/page.h"
-
-namespace muster::server {
-
-std::span<const PageFile> page_files() {
-  return {};
-}
-
-}  // namespace muster::server

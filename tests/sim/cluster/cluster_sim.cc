@@ -91,8 +91,8 @@ void ClusterSim::populate() {
   hosts_.push_back(twin_.get());
   add(watchers_, "watcher1");
   for (int i = 1; i <= 3; ++i) add(clients_, "client" + std::to_string(i));
-  // One waits until a server has given its write up.
-  clients_.front()->patience = 14s;
+  // Two wait until a server has given their writes up.
+  clients_[0]->patience = clients_[1]->patience = 14s;
   if (random.chance(0.5)) {
     for (int i = 1; i <= 2; ++i) add(candidates_, "candidate" + std::to_string(i));
   } else {
@@ -119,7 +119,7 @@ void ClusterSim::schedule_chaos() {
 
 void ClusterSim::wreak_chaos() {
   Random& random = world_.random();
-  switch (random.below(12)) {
+  switch (random.below(13)) {
     case 0:
     case 1:
       return crash(any_host());
@@ -137,6 +137,8 @@ void ClusterSim::wreak_chaos() {
       return trouble_engine();
     case 9:
       return operate();
+    case 10:
+      return cut_engine();
     default:
       return trouble_nodes();
   }
@@ -160,21 +162,24 @@ void ClusterSim::freeze(Host& host) {
   host.process().pause(world_.now() + length);
 }
 
-// One way or both; a server that does not hear the engine counts as a link, too.
+void ClusterSim::cut_engine() {
+  Random& random = world_.random();
+  ServerHost& server = *servers_[random.below(servers_.size())];
+  if (!server.runs()) return;
+  say(server.name(), "does not reach the engine");
+  server.set_cut_off(true);
+  // Every other time for longer than a leader insists on a write.
+  const Duration length = random.between(100ms, 4s) + (random.chance(0.5) ? 10s : 0s);
+  world_.after(length, [&server, life = server.life()] {
+    if (server.runs() && server.life() == life) server.set_cut_off(false);
+  });
+}
+
 void ClusterSim::cut_link() {
   Random& random = world_.random();
   const Host& one = any_host();
   const Host& other = *servers_[random.below(servers_.size())];
-  if (&one == &other) {
-    ServerHost& server = *servers_[random.below(servers_.size())];
-    if (!server.runs()) return;
-    say(server.name(), "does not reach the engine");
-    server.set_cut_off(true);
-    world_.after(random.between(100ms, 14s), [&server, life = server.life()] {
-      if (server.runs() && server.life() == life) server.set_cut_off(false);
-    });
-    return;
-  }
+  if (&one == &other) return cut_engine();
   const bool both = random.chance(0.5);
   say(one.name(), std::string(both ? "and " : "no longer reaches ") + other.name() +
                       (both ? " are cut off from each other" : ""));
@@ -252,23 +257,20 @@ void ClusterSim::trouble_nodes() {
     return twin_->start();
   }
   if (!agent.runs()) return;
+  const auto later = [this, &agent](std::function<void()> act) {
+    world_.after(world_.random().between(1s, 10s), [&agent, act, life = agent.life()] {
+      if (agent.runs() && agent.life() == life) agent.process().post(act);
+    });
+  };
   if (random.chance(0.4)) {
     say(agent.id(node).value(), "is drained by itself");
     agent.process().post([&agent, node] { agent.set_draining(node, true); });
-    world_.after(random.between(1s, 10s), [&agent, node, life = agent.life()] {
-      if (!agent.runs() || agent.life() != life) return;
-      agent.process().post([&agent, node] { agent.set_draining(node, false); });
-    });
-    return;
+    return later([&agent, node] { agent.set_draining(node, false); });
   }
   if (random.chance(0.3)) {
     say(agent.id(node).value(), "leaves");
     agent.process().post([&agent, node] { agent.remove(node); });
-    world_.after(random.between(1s, 10s), [&agent, node, life = agent.life()] {
-      if (!agent.runs() || agent.life() != life) return;
-      agent.process().post([&agent, node] { agent.add(node); });
-    });
-    return;
+    return later([&agent, node] { agent.add(node); });
   }
   // Long enough to be suspected, too short to be DOWN: a node that flaps.
   say(agent.name(), "falls silent for a while");
@@ -334,10 +336,8 @@ void ClusterSim::check_calm() {
            servers_.begin(), servers_.end(),
            [](const auto& server) { return server->runs() && server->peer().leader().self; }),
        "nobody leads");
-  const auto newer = [](const auto& a, const auto& b) {
-    return a->last_written() < b->last_written();
-  };
-  must((*std::max_element(clients_.begin(), clients_.end(), newer))->last_written() > recent,
+  must(std::any_of(clients_.begin(), clients_.end(),
+                   [&](const auto& client) { return client->last_written() > recent; }),
        "nothing was written");
   for (const auto& client : clients_) {
     must(client->last_read() > recent - 15s, client->name() + " has read nothing");

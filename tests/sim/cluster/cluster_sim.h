@@ -38,6 +38,7 @@ class ClusterSim {
   void wreak_chaos();
   void crash(Host& host);
   void freeze(Host& host);
+  void cut_engine();
   void cut_link();
   void isolate(Host& host);
   void stop_server();

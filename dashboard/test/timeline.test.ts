@@ -37,10 +37,10 @@ test('while paused nothing new is seen, and nothing is lost', () => {
 
 test('a search looks at kind, subject, cause and text, in any case', () => {
   const timeline = new Timeline(10);
-  timeline.learn([decision(1, 'leader', 'S2 leads'), decision(2), decision(3, 'breaker')]);
+  timeline.learn([decision(1, 'leader', 'S2 leads'), decision(2), decision(3, 'engine')]);
   assert.deepEqual(numbers(timeline, { ...all, words: ' s2 LEADS ' }), [1]);
   assert.deepEqual(numbers(timeline, { ...all, words: 'n3' }), [3]);
   assert.deepEqual(numbers(timeline, { ...all, words: 'SILENCE' }), [3, 2, 1]);
-  assert.deepEqual(numbers(timeline, { words: '', kinds: new Set(['breaker', 'leader']) }), [3, 1]);
-  assert.deepEqual(numbers(timeline, { words: 'n1', kinds: new Set(['breaker']) }), []);
+  assert.deepEqual(numbers(timeline, { words: '', kinds: new Set(['engine', 'leader']) }), [3, 1]);
+  assert.deepEqual(numbers(timeline, { words: 'n1', kinds: new Set(['engine']) }), []);
 });

@@ -10,9 +10,14 @@
 #include <grpcpp/support/channel_arguments.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <deque>
 #include <utility>
 #include <vector>
+
+#include "base/log.h"
+#include "platform/system_clock.h"
 
 namespace muster::client {
 namespace {
@@ -63,7 +68,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
       : loop_(loop), events_(std::move(events)), deadline_(loop) {}
 
   void start(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-             std::optional<MonoTime> by) {
+             std::optional<MonoTime> by, const std::string& request_id) {
     if (by) {
       const Duration left = std::max<Duration>(*by - loop_.now(), Duration(0));
       context_.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
@@ -72,6 +77,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
         context_.TryCancel();
       });
     }
+    context_.AddMetadata("muster-request-id", request_id);
+    log_debug("request sent", {{"request", request_id}, {"method", method}});
     call_ = grpc::GenericStub(channel).PrepareCall(&context_, method, loop_.queue());
     call_->StartCall(tag(&Exchange::on_start));
   }
@@ -191,10 +198,28 @@ class GrpcStream final : public Stream {
   std::shared_ptr<Exchange> exchange_;
 };
 
+/// Names every call, so that a server's log can be searched for it. Loop thread only.
+class RequestNames {
+ public:
+  std::string next() { return process_ + "-" + std::to_string(++count_); }
+
+ private:
+  static std::string some_name() {
+    std::array<char, 16> digits{};
+    const auto end =
+        std::to_chars(digits.data(), digits.data() + digits.size(), system_random().next(), 16).ptr;
+    return {digits.data(), end};
+  }
+
+  const std::string process_ = some_name();
+  std::uint64_t count_ = 0;
+};
+
 class GrpcConnection final : public Connection {
  public:
-  GrpcConnection(CompletionLoop& loop, std::shared_ptr<grpc::Channel> channel)
-      : loop_(loop), channel_(std::move(channel)) {}
+  GrpcConnection(CompletionLoop& loop, std::shared_ptr<grpc::Channel> channel,
+                 std::shared_ptr<RequestNames> names)
+      : loop_(loop), channel_(std::move(channel)), names_(std::move(names)) {}
 
   std::unique_ptr<Call> unary(const std::string& method, std::string body, MonoTime by,
                               UnaryDone done) override {
@@ -213,13 +238,14 @@ class GrpcConnection final : public Connection {
   std::unique_ptr<Stream> stream(const std::string& method, std::optional<MonoTime> by,
                                  StreamEvents events) override {
     auto exchange = std::make_shared<Exchange>(loop_, std::move(events));
-    exchange->start(channel_, method, by);
+    exchange->start(channel_, method, by, names_->next());
     return std::make_unique<GrpcStream>(std::move(exchange));
   }
 
  private:
   CompletionLoop& loop_;
   std::shared_ptr<grpc::Channel> channel_;
+  std::shared_ptr<RequestNames> names_;
 };
 
 /// Looks at the files again and again, so that a program outlives its certificate.
@@ -238,6 +264,7 @@ std::shared_ptr<grpc::ChannelCredentials> watched_credentials(const TlsFiles& tl
 
 struct GrpcTransport::Credentials {
   std::shared_ptr<grpc::ChannelCredentials> channel;
+  std::shared_ptr<RequestNames> names = std::make_shared<RequestNames>();
 };
 
 Result<std::unique_ptr<GrpcTransport>> GrpcTransport::open(const TlsFiles& tls) {
@@ -259,7 +286,8 @@ GrpcTransport::~GrpcTransport() = default;
 std::unique_ptr<Connection> GrpcTransport::connect(const std::string& server) {
   return std::make_unique<GrpcConnection>(
       loop_,
-      grpc::CreateCustomChannel("dns:///" + server, credentials_->channel, channel_arguments()));
+      grpc::CreateCustomChannel("dns:///" + server, credentials_->channel, channel_arguments()),
+      credentials_->names);
 }
 
 }  // namespace muster::client

@@ -19,6 +19,8 @@ namespace {
 constexpr const char* kElection = "musterd";
 constexpr Duration kAnnounceInterval = 3s;
 constexpr Duration kHealthInterval = 1s;
+/// An engine that is silent for longer is worth a line in the history.
+constexpr Duration kOutage = 5s;
 
 rlog::Options log_options(const ServerConfig& config, const Result<std::string>& known_log) {
   rlog::Options options;
@@ -347,7 +349,31 @@ void ClusterPeer::update_health() {
     term_.resign_because("no other server reached it");
     candidate_.step_down({});
   }
+  note_outage();
   set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
+}
+
+// While the engine is silent nothing can be written down; whoever leads afterwards does so.
+void ClusterPeer::note_outage() {
+  if (!open_ || stopping_) return;
+  const Duration silence = replica_.age();
+  if (silence >= kOutage) {
+    outage_ = silence;
+    return;
+  }
+  if (outage_ == Duration(0) || leader().id.empty()) return;
+  const std::string lasted =
+      "it was silent for " +
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(outage_).count()) + " s";
+  outage_ = Duration(0);
+  if (!term_.active()) return;
+  replica_.propose(
+      cluster::Note{cluster::DecisionKind::kEngine, "engine", cluster::Why::kEnded, lasted, {}, {}},
+      [](const Result<cluster::Answer>& answer) {
+        if (!answer) {
+          log_warn("not written", {{"command", "Note"}, {"error", answer.error().message}});
+        }
+      });
 }
 
 void ClusterPeer::stop(std::function<void()> done) {

@@ -83,6 +83,7 @@ class ClusterPeer {
   void announce();
   void on_trouble(const telemetry::Trouble& trouble);
   void update_health();
+  void note_outage();
   void watch_election(const telemetry::Event& event);
   void show();
   [[nodiscard]] std::map<std::string, Sighting> sightings() const;
@@ -97,6 +98,7 @@ class ClusterPeer {
   std::string address_;
   Observer& observer_;
   bool open_ = false;
+  Duration outage_{0};  ///< How long the engine has been silent; zero when that is written down.
   bool stopping_ = false;
 
   Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.

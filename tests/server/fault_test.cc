@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "muster/v1/observe.grpc.pb.h"
 #include "platform/system_clock.h"
 #include "tests/cli/muster_program.h"
 #include "tests/server/musterd.h"
@@ -118,6 +120,18 @@ TEST_F(DamageTest, ADamagedSnapshotIsNamedRefusedAndRebuilt) {
   EXPECT_TRUE(put_soon(server, "new", "v"));
 }
 
+/// Whether a decision says so.
+bool remembers(Musterd& server, const std::string& words) {
+  grpc::ClientContext context;
+  v1::ExplainResponse answer;
+  const grpc::Status status =
+      v1::ObserveService::NewStub(server.channel())->Explain(&context, {}, &answer);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  return std::any_of(answer.decisions().begin(), answer.decisions().end(), [&](const auto& each) {
+    return each.text().find(words) != std::string::npos;
+  });
+}
+
 TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves) {
   EtcdCluster etcd;
   const TempDir dir;
@@ -145,10 +159,14 @@ TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves
   }
   EXPECT_LT(topology(s1, false).age_ms(),
             static_cast<std::uint64_t>(to_ms(boot_now() - stopped)) + 5000);
+  // A minute in all.
+  EXPECT_TRUE(eventually([&] { return topology(s2, false).age_ms() > 60'000; }, 90s));
+  EXPECT_TRUE(find(topology(s1, false), "n1").has_value());
   etcd.cont(0);
   EXPECT_TRUE(put_soon(s1, "k", "after"));
   EXPECT_EQ(get(s2, "k"), "after");
   EXPECT_TRUE(eventually([&] { return topology(s2, false).age_ms() < 4000; }));
+  EXPECT_TRUE(eventually([&] { return remembers(s1, "the engine answers again"); }));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ class KillCycleTest : public ManagedScene {};
 // T03.
 TEST_F(KillCycleTest, EveryAcknowledgedWriteIsOnEveryServer) {
   const char* wanted = std::getenv("MUSTER_KILL_CYCLES");
-  const int cycles = wanted == nullptr ? 10 : std::atoi(wanted);
+  const int cycles = wanted == nullptr ? 40 : std::atoi(wanted);
   ASSERT_GT(cycles, 0);
   for (std::size_t i = 0; i < 3; ++i) {
     add(i, {"--peers", peers(3), "--snapshot-entries", "200"}, false);

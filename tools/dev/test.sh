@@ -165,7 +165,7 @@ run_soak() {
   grep 'simulated hours' "$(build_dir release)/Testing/Temporary/LastTest.log" || true
   MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
     -R '^test_run_schedules'
-  MUSTER_KILL_CYCLES=40 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
+  MUSTER_KILL_CYCLES=200 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
   MUSTER_LINEARIZABILITY_ROUNDS=50 run_suite histories run_ctest release "histories of clusters" \
     -R '^test_musterd_linearizability$'
   report

@@ -106,6 +106,8 @@ std::string plain(const Decision& d) {
       return d.why == Why::kEnded
                  ? std::string("the brake holds nobody back any more")
                  : std::string("too many nodes went DOWN at once; the brake holds others back");
+    case DecisionKind::kEngine:
+      return "the engine answers again";
     case DecisionKind::kServer:
       return "server " + d.subject +
              (d.why == Why::kForgotten ? " was removed" : " announced itself") + asked(d);
@@ -134,7 +136,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
 }  // namespace
 
 const char* to_string(DecisionKind kind) {
-  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "breaker",
+  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "unknown",
                                      "brake",   "engine",     "server", "ring"};
   return name_of(kNames, kind);
 }

@@ -20,9 +20,8 @@ enum class DecisionKind : std::uint8_t {
   kTransition = 1,  ///< Of a node.
   kLeader = 2,      ///< Of the servers, or of a namespace of the versioned store.
   kContention = 3,  ///< A leadership was taken while its lease stood.
-  kBreaker = 4,
-  kBrake = 5,
-  kEngine = 6,
+  kBrake = 5,       ///< 4 has never been written.
+  kEngine = 6,      ///< It did not answer for a while.
   kServer = 7,
   kRing = 8,
 };

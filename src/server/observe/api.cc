@@ -182,7 +182,7 @@ void Api::decisions(const http::ExchangePtr& exchange) {
   const std::string q = to_lower(request.parameter("q"));
   const bool newest = request.parameter("since").empty();
   Query query;
-  query.decisions.emplace();
+  query.decisions = Query::Range{};
   if (!newest) query.decisions->since = *since;
   query.decisions->limit = q.empty() ? *limit : cluster::DecisionLog::kCapacity;
   answer(exchange, query, [q, newest, limit = *limit](const Picture& p) {

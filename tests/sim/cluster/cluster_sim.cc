@@ -217,7 +217,7 @@ void ClusterSim::stop_server() {
         if (!server.runs() || server.life() != life) return;
         say(server.name(), "has stopped");
         server.kill();
-        world_.after(delay, [this, &server] {
+        world_.after(delay, [&server] {
           if (!server.runs()) server.start();
         });
       });

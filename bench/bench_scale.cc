@@ -110,7 +110,7 @@ void scale_watchers(Report& report) {
   std::size_t node = 0;
   std::vector<std::unique_ptr<Watch>> watches;
   Line last;
-  for (const std::size_t count : {10, 100, 1000, 10'000}) {
+  for (const std::size_t count : {10U, 100U, 1000U, 10'000U}) {
     while (watches.size() < count) {
       watches.push_back(std::make_unique<Watch>(pump, channels[watches.size() % channels.size()],
                                                 "/muster.v1.CoordinatorService/WatchTopology",
@@ -138,7 +138,7 @@ void scale_state(Report& report) {
   Line longest;
   cluster::ClusterState state;
   std::uint64_t index = 0;
-  for (const std::size_t keys : {1000, 10'000, 100'000, 1'000'000}) {
+  for (const std::size_t keys : {1000U, 10'000U, 100'000U, 1'000'000U}) {
     while (index < keys) {
       const cluster::StorePut put{
           key_of(index), std::string(200, 'v'), cluster::AnyVersion{}, {}, {}};
@@ -169,7 +169,7 @@ void scale_workers(Report& report) {
   ::setenv("AWS_ACCESS_KEY_ID", RadosGateway::kAccessKey, 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", RadosGateway::kSecretKey, 1);
   Line requests;
-  for (const std::size_t workers : {1, 10, 100, 1000}) {
+  for (const std::size_t workers : {1U, 10U, 100U, 1000U}) {
     RadosGateway gateway;  // Its own, so that its count is this fleet's.
     SteadyFleet fleet({std::to_string(workers) + " workers", workers, 1, gateway.url("scale"),
                        gateway.admin_socket(gateway.port())});

@@ -4,11 +4,11 @@
 # compiler cache. Taking longer is a warning, not a failure: machines differ.
 suites=(check build compile tests packages asan tsan)
 declare -A budget=(
-  [check]=15
+  [check]=30
   [build]=480
-  [compile]=300
-  [tests]=180
+  [compile]=480
+  [tests]=780
   [packages]=150
-  [asan]=420
-  [tsan]=420
+  [asan]=720
+  [tsan]=480
 )

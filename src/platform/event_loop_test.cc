@@ -93,8 +93,8 @@ class TestingWaiter final : public LoopWaiter {
     const auto woken = [this] { return woken_; };
     if (by == MonoTime::max()) {
       changed_.wait(lock, woken);
-    } else {
-      changed_.wait_for(lock, std::max<Duration>(by - boot_now(), 0s), woken);
+    } else if (by > boot_now()) {
+      changed_.wait_for(lock, by - boot_now(), woken);
     }
     woken_ = false;
   }

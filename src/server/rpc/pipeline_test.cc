@@ -83,6 +83,7 @@ TEST_F(PipelineTest, NothingIsSentOnACallThatHasEnded) {
   run({"a"}, {});
   call_->finish({Code::kUnavailable, "gone", {}});
   answer(0);
+  EXPECT_TRUE(call_->written.empty());
   EXPECT_EQ(call_->finished->code, Code::kUnavailable);
 }
 

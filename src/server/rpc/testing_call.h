@@ -31,6 +31,7 @@ class TestingCall final : public Call {
     done(std::move(request));
   }
   void write(Payload message, std::function<void()> done) override {
+    if (over_) return;
     written.push_back(std::move(message));
     pending_ = std::move(done);
   }

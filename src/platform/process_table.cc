@@ -104,13 +104,25 @@ std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
 }
 
 void ProcessTable::kill_descendants(pid_t root) {
+  constexpr int kLooksMax = 16;
   const pid_t session = ::getsid(0);
-  look();
-  for (const ProcessEntry& each : descendants(root)) {
-    // A session that is not ours was made below `root`, and all of its groups were. Also of one
-    // that has ended: a chain of processes, each the parent of the next, is faster than this look.
-    if (each.session != session) ::kill(-each.group, SIGKILL);
-    if (!each.ended()) ::kill(each.pid, SIGKILL);
+  std::vector<pid_t> told;
+  bool fresh = true;
+  // One that forked while this looked has a child that was not seen: again, until nobody is new.
+  for (int looks = 0; fresh && looks < kLooksMax; ++looks) {
+    fresh = false;
+    look();
+    for (const ProcessEntry& each : descendants(root)) {
+      // A session that is not ours was made below `root`, and all of its groups were. Also of one
+      // that has ended: a chain of processes, each the parent of the next, is faster than this
+      // look.
+      if (each.session != session) ::kill(-each.group, SIGKILL);
+      if (each.ended()) continue;
+      ::kill(each.pid, SIGKILL);
+      if (std::find(told.begin(), told.end(), each.pid) != told.end()) continue;
+      told.push_back(each.pid);
+      fresh = true;
+    }
   }
 }
 

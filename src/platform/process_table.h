@@ -35,8 +35,8 @@ class ProcessTable {
   /// died belongs to the subreaper that adopted it.
   [[nodiscard]] std::span<const ProcessEntry> descendants(pid_t root);
   /// Looks, and sends KILL to every descendant of `root`, and at once to the whole of each process
-  /// group in a session that was made below it, which no fork can outrun. `root` must be in the
-  /// session of this process.
+  /// group in a session that was made below it, which no fork can outrun; looks again until nobody
+  /// is new. `root` must be in the session of this process.
   void kill_descendants(pid_t root);
 
  private:

@@ -15,7 +15,7 @@ fail() {
 # Own processes and mounts end with the command; the network is none but its own loopback.
 inside() {
   unshare --mount --pid --net --fork --kill-child --mount-proc="$root/proc" \
-    chroot "$root" sh -euc "ip link set lo up 2>/dev/null || true; $1"
+    chroot "$root" sh -euc "ip link set lo up; $1"
 }
 
 # shellcheck source=/dev/null

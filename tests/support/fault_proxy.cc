@@ -15,17 +15,10 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "tests/support/loopback.h"
 
 namespace muster {
 namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
 
 bool send_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {

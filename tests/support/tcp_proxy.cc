@@ -13,17 +13,10 @@
 #include <vector>
 
 #include "base/check.h"
+#include "tests/support/loopback.h"
 
 namespace muster {
 namespace {
-
-sockaddr_in loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return address;
-}
 
 void send_at_once(int fd) {
   const int on = 1;

@@ -18,6 +18,12 @@ inside() {
     chroot "$root" sh -euc "ip link set lo up; $1"
 }
 
+echo "== the unit's sandbox"
+unit=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../packaging/systemd/musterd.service
+# Tenths of systemd's own scale of exposure, where 10 is a service without any.
+systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/null ||
+  fail "$unit leaves more open than it should"
+
 # shellcheck source=/dev/null
 . /etc/os-release
 mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)

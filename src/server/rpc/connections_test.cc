@@ -42,7 +42,7 @@ class ConnectionsTest : public ::testing::Test {
     return on != 0;
   }
   void write() { connections_.writes(connections_.find(peer_)); }
-  void sleep() {
+  void fall_asleep() {
     for (const auto& task : std::exchange(before_sleep_, {})) task();
   }
 
@@ -71,7 +71,7 @@ TEST_F(ConnectionsTest, ASingleMessageLeavesAtOnceAndThoseThatFollowCloselyLeave
   EXPECT_TRUE(held());
   write();
   ASSERT_EQ(before_sleep_.size(), 1U);
-  sleep();
+  fall_asleep();
   EXPECT_FALSE(held());
 }
 

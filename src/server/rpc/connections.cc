@@ -12,8 +12,6 @@ namespace {
 
 /// Messages that are closer to each other than this belong together.
 constexpr Duration kClose = 100us;
-/// A loop that never sleeps releases what it holds so often.
-constexpr Duration kHeldMax = 500us;
 
 void hold(int fd, int on) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof on);
@@ -59,19 +57,13 @@ void Connections::writes(int fd) {
   const auto found = all_.find(fd);
   if (found == all_.end()) return;
   Connection& connection = found->second;
+  if (connection.held) return;
   const MonoTime now = clock_.now();
-  if (connection.held) {
-    if (now - connection.held_since < kHeldMax) return;
-    hold(fd, 0);
-    hold(fd, 1);
-    connection.held_since = now;
-  } else if (now - std::exchange(connection.written, now) < kClose) {
-    connection.held = true;
-    connection.held_since = now;
-    hold(fd, 1);
-    if (held_.empty()) before_sleep_(lifetime_.wrap([this] { release(); }));
-    held_.push_back(fd);
-  }
+  if (now - std::exchange(connection.written, now) >= kClose) return;
+  connection.held = true;
+  hold(fd, 1);
+  if (held_.empty()) before_sleep_(lifetime_.wrap([this] { release(); }));
+  held_.push_back(fd);
 }
 
 void Connections::release() {

@@ -19,7 +19,7 @@ namespace muster::rpc {
 /// Loop thread only.
 class Connections {
  public:
-  /// Calls its argument once, before the loop sleeps the next time.
+  /// Calls its argument once, before the loop sleeps the next time, or soon where it does not.
   using BeforeSleep = std::function<void(std::function<void()>)>;
 
   Connections(const Clock& clock, BeforeSleep before_sleep)
@@ -39,7 +39,6 @@ class Connections {
   struct Connection {
     std::string peer{};
     MonoTime written = MonoTime{} - 1h;
-    MonoTime held_since{};
     bool held = false;
   };
 

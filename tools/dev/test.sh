@@ -47,7 +47,7 @@ run_ctest() {
 again_alone() {
   local dir=$1 results=$2 names name
   mapfile -t names < <(sed -n 's/^.*<testcase name="\([^"]*\)".*status="fail".*$/\1/p' "$results")
-  ((${#names[@]} > 0 && ${#names[@]} <= 4)) || return 0
+  ((${#names[@]} > 0 && ${#names[@]} <= 8)) || return 0
   for name in "${names[@]}"; do
     say "    $name failed beside others: once more, alone"
     if "${sanitizer_run[@]}" ctest --test-dir "$dir" --output-on-failure -R "^$name\$"; then

@@ -23,11 +23,14 @@ export interface Leader {
 export interface Server {
   id: string;
   address: string;
-  role: 'leader' | 'follower' | 'unreachable';
+  /** unheard: it has not been heard since the leader began, which was a moment ago. */
+  role: 'leader' | 'follower' | 'unreachable' | 'unheard';
   epoch: number;
-  appliedIndex: number;
-  lagEntries: number;
-  lastSeenMs: number;
+  /** Null when it is not known. */
+  appliedIndex: number | null;
+  lagEntries: number | null;
+  /** Without an applied index: how long it has not been heard at least. */
+  lastSeenMs: number | null;
   version: string;
 }
 

@@ -276,6 +276,11 @@ class ObserveTest(unittest.TestCase):
         new = eventually("another leader", lambda: (
             self.overview()["cluster"]["leader"]["id"] != old.name and self.leader()))
         self.assertIn(new.name + " leads the servers", self.overview()["cluster"]["leader"]["why"])
+        # What nobody has told the new leader is not known, rather than 0.
+        row = eventually("what is known of the old one", lambda: [
+            s for s in fetch_json(new.http + "/api/overview")["servers"]
+            if s["id"] == old.name and s["role"] in ("unheard", "unreachable")])[0]
+        self.assertEqual((row["appliedIndex"], row["lagEntries"]), (None, None))
         new.process.terminate()
         self.assertEqual(new.process.wait(timeout=LIMIT_SECONDS), 0)
         eventually("why it leads no more",

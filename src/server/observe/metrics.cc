@@ -154,8 +154,8 @@ Metrics::Metrics()
     store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
-  for (const char* reason :
-       {"heartbeats", "registrations", "deregistrations", "topology", "writes", "watches"}) {
+  for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "writes",
+                             "watches", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }
   transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});

@@ -57,6 +57,11 @@ void LoopQueue::find(MonoTime by) {
 void LoopQueue::wait(MonoTime by) {
   hurried_ = by == MonoTime::min() || by <= loop_.now();
   busy_turns_ = hurried_ ? std::min(busy_turns_ + 1, kBusyTurnsMax) : 0;
+  if (!hurried_ && !before_sleep_.empty()) {
+    find(MonoTime::min());
+    if (found_.any) return;
+    for (const auto& task : std::exchange(before_sleep_, {})) task();
+  }
   find(hurried_ ? MonoTime::min() : by);
 }
 

@@ -202,6 +202,8 @@ std::optional<Decision> describe_election(const std::string& name_space, std::st
   d.to = is->leader ? is->leader->value() : "";
   d.epoch = is->epoch.value();
   d.why = Why::kLeaseEnded;
+  // Nobody led, and nobody does: the state had vanished.
+  if (!is->leader && !is->released && !old.leader) return {};
   if (!is->leader || old.released) d.why = Why::kResigned;
   if (d.from.empty() && old.released) d.from = old.released->worker.value();
   if (old.epoch == Epoch{}) d.why = Why::kFirst;

@@ -16,9 +16,13 @@ Election::Claim Election::claim(MonoTime now) const {
   // lease may be running that the state no longer shows.
   if (lost && !floor_) return Claim::kUnclear;
   const bool brand_new = lost && !known_.revision && !floor_->revision && seen_epoch_ == Epoch(0);
-  if (lost) return brand_new || observer_.expired(now) ? Claim::kFree : Claim::kHeld;
+  if (brand_new) return Claim::kFree;
+  if (!known_.revision) return Claim::kVanished;
+  if (lost) return observer_.expired(now) ? Claim::kFree : Claim::kHeld;
   const LeaderState& state = *known_.state;
-  if (!state.leader || mine(known_.state)) return Claim::kFree;
+  // Nobody, without a receipt and by one of us, is the barrier of E7.
+  const bool barrier = !state.released && !state.nonce.value().empty();
+  if ((!state.leader && !barrier) || mine(known_.state)) return Claim::kFree;
   // Rule E9: somebody who knows no incarnations elected us; that is no leadership of anybody.
   if (state.leader == config_.id && state.incarnation.value().empty()) return Claim::kFree;
   return observer_.expired(now) ? Claim::kFree : Claim::kHeld;
@@ -60,17 +64,36 @@ bool Election::my_turn(MonoTime now) {
 // above it.
 void Election::campaign(MonoTime now) {
   if (!floor_) return ask(Phase::kReadingFloor, ReadFloor{});
-  if (!floor_->problem.empty() && state_is_lost()) {
-    step_.events.emplace_back(
-        StateTrouble{"neither the state nor the epoch floor can be read (" + floor_->problem +
-                     "); refusing to elect until an operator restores metadata.json"});
-    floor_.reset();
-    return wait_one_interval(now);
-  }
+  if (refuses_without_floor(now)) return;
   step_.events.emplace_back(ElectionStarted{});
+  campaign_began_ = now;
   next_epoch_ = next(std::max({seen_epoch_, floor_->epoch, above_}));
   ask(Phase::kRaisingFloor, RaiseFloor{next_epoch_, longest_lease_seen_, floor_->revision});
   floor_.reset();
+}
+
+bool Election::refuses_without_floor(MonoTime now) {
+  if (floor_->problem.empty() || !state_is_lost()) return false;
+  step_.events.emplace_back(
+      StateTrouble{"neither the state nor the epoch floor can be read (" + floor_->problem +
+                   "); refusing to elect until an operator restores metadata.json"});
+  floor_.reset();
+  wait_one_interval(now);
+  return true;
+}
+
+// Rule E7: two looks that both found nothing do not show what was there between them, and a leader
+// may have come, and its state gone, while we were not looking. So "nobody" is written down first:
+// from then on no renewal of a hidden leader can land, and its lease is waited out from there.
+void Election::put_barrier(MonoTime now) {
+  if (refuses_without_floor(now)) return;
+  // Somebody may just be about to acquire: the floor is raised before that.
+  const MonoTime due = observer_.first_seen_at() + config_.interval;
+  if (now < due) return wait_until(due);
+  LeaderState state;
+  state.epoch = std::max(seen_epoch_, floor_->epoch);
+  wait_one_interval(now);
+  write(WriteKind::kBarrier, std::move(state), now);
 }
 
 ElectionStep Election::workers_listed(Result<std::vector<WorkerId>> workers, MonoTime now) {
@@ -121,7 +144,9 @@ ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
     wait_after_failure(written.error(), now);
     return finish();
   }
-  if (resigning_ || !may_campaign(now)) {
+  // Where nothing is known to stand, only the floor keeps others away, and not for ever.
+  const bool late = !known_.revision && now - campaign_began_ >= config_.terms.lease / 2;
+  if (resigning_ || late || !may_campaign(now)) {
     consider(now);
     return finish();
   }

@@ -221,7 +221,7 @@ ElectionStep Election::state_read(Result<SeenState> seen, MonoTime now) {
 void Election::write(WriteKind kind, LeaderState state, MonoTime now) {
   state.nonce = Nonce(random_.uuid());
   state.incarnation = config_.incarnation;
-  state.lease = config_.terms.lease;
+  state.lease = kind == WriteKind::kBarrier ? longest_lease_seen_ : config_.terms.lease;
   if (sent_.size() == kSentMax) sent_.erase(sent_.begin());
   sent_.push_back({state.nonce, now, kind, state.epoch});
   writing_ = state;
@@ -304,6 +304,8 @@ void Election::consider(MonoTime now) {
     case Claim::kHeld:
       wait_one_interval(now);
       return wait_until(std::min(wake_at_, observer_.expires_at()));
+    case Claim::kVanished:
+      return put_barrier(now);
     case Claim::kFree:
       if (my_turn(now)) campaign(now);
   }

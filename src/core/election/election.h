@@ -165,8 +165,8 @@ class Election {
 
  private:
   enum class Phase { kIdle, kReadingState, kWritingState, kReadingFloor, kRaisingFloor, kListing };
-  enum class WriteKind { kAcquire, kRenew, kRelease };
-  enum class Claim { kHeld, kFree, kUnclear };
+  enum class WriteKind { kAcquire, kRenew, kRelease, kBarrier };
+  enum class Claim { kHeld, kFree, kUnclear, kVanished };
 
   struct Term {
     Epoch epoch;
@@ -217,6 +217,8 @@ class Election {
   [[nodiscard]] Claim claim(MonoTime now) const;
   [[nodiscard]] bool my_turn(MonoTime now);
   void campaign(MonoTime now);
+  void put_barrier(MonoTime now);
+  [[nodiscard]] bool refuses_without_floor(MonoTime now);
   void write(WriteKind kind, LeaderState state, MonoTime now);
   void renew(MonoTime now);
   void release(MonoTime now);
@@ -232,9 +234,10 @@ class Election {
   Incarnation reported_twin_;  ///< A second process with our id, once it was reported.
   LeaseObserver observer_;
   std::vector<Sent> sent_;
-  LeaderState writing_;  ///< What the last of them says.
-  Epoch next_epoch_;     ///< Being acquired.
-  Epoch above_;          ///< By rise_above().
+  LeaderState writing_;        ///< What the last of them says.
+  Epoch next_epoch_;           ///< Being acquired.
+  MonoTime campaign_began_{};  ///< When the floor was about to be raised for it.
+  Epoch above_;                ///< By rise_above().
   /// The floor as last read, until it is used; a floor without a revision did not exist.
   std::optional<Floor> floor_;
   Duration longest_lease_seen_{0};

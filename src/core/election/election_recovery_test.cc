@@ -12,12 +12,73 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   scene.wake(kStart);
   scene.reads_absent(kStart);
   scene.floor_is(7, kStart, 20s);
+  EXPECT_FALSE(scene.request) << "somebody may be about to acquire";
+  scene.wake(kStart + 5s);
+  scene.reads_absent(kStart + 5s);
+  ASSERT_TRUE(scene.asks<WriteState>()) << "that nobody leads";
+  EXPECT_EQ(scene.asked<WriteState>().state.leader, std::nullopt);
+  EXPECT_EQ(scene.asked<WriteState>().state.epoch, Epoch(7));
+  EXPECT_EQ(scene.asked<WriteState>().state.lease, 20s);
+  EXPECT_EQ(scene.asked<WriteState>().at, std::nullopt);
+  scene.written("r1", kStart + 5s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 20s);
-  scene.reads_absent(kStart + 20s);
-  scene.workers_are({}, kStart + 20s);
+  scene.wake(kStart + 24s);
+  scene.reads_unchanged(kStart + 24s);
+  EXPECT_FALSE(scene.request) << "a lease may still run";
+  scene.wake(kStart + 25s);
+  scene.reads_unchanged(kStart + 25s);
+  scene.workers_are({}, kStart + 25s);
   ASSERT_TRUE(scene.asks<RaiseFloor>());
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
+  scene.floor_raised(kStart + 25s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
+  scene.written("r2", kStart + 25s);
+  EXPECT_TRUE(scene.election.leads(kStart + 25s));
+}
+
+// E7: between two looks that found nothing somebody acquired, led, and lost its state to a
+// stranger. The floor is as it was at the first look, because it is raised before an epoch is
+// acquired.
+TEST(ElectionRecoveryTest, AnAbsenceIsNoProofThatNobodyLedMeanwhile) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_is(1, kStart);
+  // This process is stopped for a minute.
+  scene.wake(kStart + 60s);
+  scene.reads_absent(kStart + 60s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().state.leader, std::nullopt);
+  scene.written("r1", kStart + 60s);
+  EXPECT_FALSE(scene.election.leads(kStart + 60s));
+  EXPECT_GE(scene.election.wake_at(), kStart + 61s);
+  // Others that find it wait as long as this one does, and it is nobody's.
+  Scene other(config_of("a"));
+  LeaderState barrier;
+  barrier.epoch = Epoch(1);
+  barrier.lease = 15s;
+  barrier.nonce = Nonce("n");
+  other.wake(kStart + 60s);
+  other.reads(barrier, "r1", kStart + 60s);
+  EXPECT_FALSE(other.request);
+  EXPECT_EQ(other.election.leader(kStart + 60s), std::nullopt);
+  other.wake(kStart + 75s);
+  other.reads_unchanged(kStart + 75s);
+  EXPECT_TRUE(other.asks<ListWorkers>());
+}
+
+// The same while a campaign was under way: the floor had been raised, and others have waited that
+// out since.
+TEST(ElectionRecoveryTest, ACampaignThatWasStoppedForLongBeginsAnew) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  scene.floor_raised(kStart + 60s);
+  EXPECT_TRUE(scene.asks<ReadFloor>());
 }
 
 // S18: corrupt state is reported and recovered from without lowering the epoch.

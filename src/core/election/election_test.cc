@@ -70,6 +70,8 @@ TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
   scene.write_fails(Errc::kConflict, kStart);
   LeaderState released = held_by("a", 3);
   released.leader.reset();
+  released.released =
+      ReleaseReceipt{WorkerId("a"), Incarnation("incarnation-of-a"), released.epoch};
   released.workers = {WorkerId("b")};
   scene.reads(released, "r5", kStart);
   scene.floor_is(3, kStart);
@@ -245,6 +247,8 @@ TEST(ElectionTest, AFloorReadBeforeTheStateChangedIsReadAgain) {
   scene.workers_are({WorkerId("a"), WorkerId("b")}, kStart);
   LeaderState released = held_by("a", 1);
   released.leader.reset();
+  released.released =
+      ReleaseReceipt{WorkerId("a"), Incarnation("incarnation-of-a"), released.epoch};
   released.workers = {WorkerId("b")};
   scene.wake(kStart + 1s);
   scene.reads(released, "r2", kStart + 1s);

@@ -54,6 +54,7 @@ class LeaseObserver {
   /// When the lease last seen ends, by this clock. Only after observe().
   [[nodiscard]] MonoTime expires_at() const { return first_seen_at_ + lease_; }
   [[nodiscard]] const std::optional<Revision>& seen() const { return seen_; }
+  [[nodiscard]] MonoTime first_seen_at() const { return first_seen_at_; }
 
  private:
   std::optional<Revision> seen_;

@@ -100,8 +100,8 @@ std::string encode(const LeaderState& state) {
   json["leaseStart"] = start;
   json["leaseEnd"] = end;
   // A reader that only knows expiry times must see a released lease as over.
-  json["leaseExpiresAt"] = state.leader ? end : start;
-  json["_expiresAt"] = state.leader ? end : start;
+  json["leaseExpiresAt"] = state.released ? start : end;
+  json["_expiresAt"] = state.released ? start : end;
   json["electedAt"] = to_ms(state.elected_at);
   json["electedBy"] = state.elected_by;
   json["leaderPod"] = state.leader_pod;

@@ -55,14 +55,18 @@ class CommandsTest(unittest.TestCase):
         self.environment = {
             "PATH": f"{self.directory}/bin:{PROGRAMS}:/usr/bin:/bin", "HOME": self.place,
             "NOTES": f"{self.place}/notes", "MUSTER_ARBITER": f"file://{self.place}/arbiter",
-            "NS": "app", "NODE": "n1", "MUSTER_SERVER": self.server, "MUSTER_LISTEN": self.server,
+            "MUSTER_POD": "vm", "MUSTER_STARTUP_JITTER_MAX": "0s", "NS": "app", "NODE": "n1",
+            "MUSTER_SERVER": self.server, "MUSTER_LISTEN": self.server,
             "MUSTER_HTTP_LISTEN": "127.0.0.1:0", "ETCDCTL_ENDPOINTS": self.etcd,
             "AWS_ENDPOINT_URL_S3": self.s3, **KEYS}
 
     def document(self, name):
-        places = [("etcd://h1:2379,h2:2379,h3:2379", f"etcd://{self.etcd}"),
+        places = [("file:///tmp/muster", f"file://{self.place}/tmp"),
+                  ("etcd://h1:2379,h2:2379,h3:2379", f"etcd://{self.etcd}"),
                   ("etcd://127.0.0.1:2379", f"etcd://{self.etcd}"), ("http://127.0.0.1:7480", self.s3),
                   ("/var/lib/muster", f"{self.place}/state"), ("/srv/app", self.place),
+                  ("/usr/local/share/man", f"{self.place}/man"),
+                  ("muster://127.0.0.1:9000", f"muster://{self.server}"), (":9010", f":{free_port()}"),
                   ("/usr/bin/muster", "muster")]
         return Document(self, name, self.place, self.environment, places)
 
@@ -83,24 +87,26 @@ class CommandsTest(unittest.TestCase):
         return self.succeeds("muster", "health")
 
     @contextlib.contextmanager
-    def node_that_fell_silent(self):
-        """It runs, but nothing is heard of it."""
+    def node(self, name):
+        """The process that sends its heartbeats to a musterd."""
         server = ["musterd", "--dev", "--id", "s1", "--heartbeat-interval", "400ms",
                   "--heartbeat-batch-interval", "200ms", "--suspect-timeout", "3s", "--down-timeout", "10m"]
-        node = ["muster", "node", "register", "n1", "--address", "10.0.0.7", "--port", "7000",
+        node = ["muster", "node", "register", name, "--address", "10.0.0.7", "--port", "7000",
                 "--keep-alive", "--heartbeat-interval", "400ms"]
-        with contextlib.ExitStack() as stack:
-            for words, ready in ((server, ["muster", "health"]),
-                                 (node, ["muster", "nodes", "--state", "active"])):
-                log = stack.enter_context(open(f"{self.place}/{words[0]}.log", "wb"))
-                process = stack.enter_context(subprocess.Popen(
-                    ["setpriv", "--pdeathsig", "KILL", *words], cwd=self.place, env=self.environment,
-                    stdout=log, stderr=log))
-                stack.callback(process.kill)
-                wait_for(ready, lambda ready=ready: self.succeeds(*ready))
-            process.send_signal(signal.SIGSTOP)
-            wait_for("the node is SUSPECT", lambda: self.succeeds("muster", "nodes", "--state", "suspect"))
-            yield
+        with self.background(server, ["muster", "health"]), \
+                self.background(node, ["muster", "nodes", "--state", "active"]) as process:
+            yield process
+
+    @contextlib.contextmanager
+    def background(self, words, ready):
+        with subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], cwd=self.place,
+                              env=self.environment, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as process:
+            try:
+                wait_for(ready, lambda: self.succeeds(*ready))
+                yield process
+            finally:
+                process.kill()
 
     def test_docs_troubleshooting(self):
         document = self.document("docs/troubleshooting.md")
@@ -112,7 +118,9 @@ class CommandsTest(unittest.TestCase):
             pass
         self.assertRegex(document.printed, '"event":"leader:changed"(?s:.*)"event":"term:ended".*"reason":')
         document.run("muster lint")
-        with self.node_that_fell_silent():
+        with self.node("n1") as node:
+            node.send_signal(signal.SIGSTOP)  # It is there, but nothing is heard of it.
+            wait_for("the node is SUSPECT", lambda: self.succeeds("muster", "nodes", "--state", "suspect"))
             document.run("muster nodes --state suspect", prints="n1")
             document.run("muster node explain", prints="(?s)SUSPECT.*3s")
             document.run("muster health", prints="1 suspect")
@@ -168,6 +176,39 @@ class CommandsTest(unittest.TestCase):
                               **values):
             pass
 
+    def test_docs_coordinator(self):
+        document = self.document("docs/coordinator.md")
+        document.run("muster probe")
+        arbiter = ["--arbiter", document.elsewhere("file:///tmp/muster")]
+        second = ["muster", "worker", "--id", "w2", *arbiter]
+        listed = ["bash", "-c", f"muster workers {' '.join(arbiter)} | grep 'w2 *live'"]
+        with document.running("muster worker", lambda: self.succeeds("muster", "leader", *arbiter), code=0), \
+                self.background(second, listed):
+            document.run("muster leader")
+            document.run("muster workers")
+            document.run("curl -s")
+        (file,) = [block for _, block in blocks(document.text, "yaml") if block.startswith("arbiter:")]
+        pathlib.Path(self.place, "worker.yaml").write_text(file, encoding="utf-8")
+        document.run("muster lint --config worker.yaml")
+        document.run("MUSTER_LEASE_TIMEOUT=5s muster lint", code=64)
+        document.run("source <(muster completion bash)")
+        document.run("muster man worker", prints="--lease-timeout")
+        document.run("muster man --dir")
+        document.run("example_simulate careless", code=1)
+        document.run("example_simulate careful")
+        document.finish()
+
+    def test_docs_observing(self):
+        document = self.document("docs/observing.md")
+        jobs = ["--arbiter", f"muster://{self.server}", "--namespace", "jobs"]
+        with self.node("o1"), self.background(["muster", "worker", "--id", "w1", *jobs],
+                                              ["muster", "leader", *jobs]):
+            document.run("muster node explain", prints="ACTIVE")
+            document.run("muster explain", prints="w1")
+            document.run("muster record")
+        document.finish()
+        self.assertTrue(os.path.getsize(f"{self.place}/decisions.jsonl"))
+
     def test_docs_security(self):
         document = self.document("docs/security.md")
         document.run("muster certs init")
@@ -203,7 +244,8 @@ class CommandsTest(unittest.TestCase):
 
     def three_servers(self, document, command):
         """The same line on each of three machines, for each with its own name and address."""
-        addresses = {f"h{n}.example:{port}": f"127.0.0.1:{free_port()}" for n in "123" for port in (9000, 9001)}
+        addresses = {f"h{n}.example:{port}": f"127.0.0.1:{free_port()}"
+                     for n in "123" for port in (9000, 9001)}
         certificates = ["init", *(f"issue --role server --id s{n} --san 127.0.0.1" for n in "123"),
                         "issue --role admin --id op", "crl"]
         for words in certificates:

@@ -19,7 +19,7 @@ import sys
 import tempfile
 import unittest
 
-from commands import console_entries
+from commands import console_entries, loose
 from surroundings import ROOT, free_port
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -43,12 +43,6 @@ SNIPPETS = {  # What the code of a document takes for granted.
 def blocks(document, language):
     text = document.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
-
-
-def loose(text):
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
-    text = re.sub(r"\d+m?s\b", "0s", text)
-    return re.sub(r" +", " ", re.sub(r"\d+", "0", text))
 
 
 @functools.lru_cache(maxsize=None)

@@ -14,15 +14,16 @@ import pathlib
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
 
+from commands import console_entries, loose
+from surroundings import ROOT, free_port
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 COMPILER = sys.argv[2]
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 SNIPPETS = {  # What the code of a document takes for granted.
@@ -42,31 +43,6 @@ SNIPPETS = {  # What the code of a document takes for granted.
 def blocks(document, language):
     text = document.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
-
-
-def entries(block):
-    """(command, what it prints) for each prompt of a console block."""
-    found = []
-    for line in block.splitlines():
-        if line.startswith("$ "):
-            found.append([line[2:], ""])
-        elif line.startswith("> "):
-            found[-1][0] += "\n" + line[2:]
-        else:
-            found[-1][1] += line + "\n"
-    return found
-
-
-def loose(text):
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", text)
-    text = re.sub(r"\d+m?s\b", "0s", text)
-    return re.sub(r" +", " ", re.sub(r"\d+", "0", text))
-
-
-def free_port():
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return held.getsockname()[1]
 
 
 @functools.lru_cache(maxsize=None)
@@ -113,7 +89,7 @@ class DocumentsTest(unittest.TestCase):
         return re.split(r"^@@\d+@@\n", output, flags=re.M)[1:]
 
     def test_console_blocks_of_the_readme_print_what_they_show(self):
-        shown = [entry for block in blocks(ROOT / "README.md", "console") for entry in entries(block)]
+        shown = [entry for block in blocks(ROOT / "README.md", "console") for entry in console_entries(block)]
         self.assertGreater(len(shown), 10, "the README has lost its quick start")
         with tempfile.TemporaryDirectory(prefix="muster-readme-") as directory:
             printed = self.run_session([command for command, _ in shown], directory)

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # What stands in single quotes is for the shell inside.
-# Installs the packages on a Debian that has nothing else, uses them there, and takes them out again.
+# Installs the packages on a Debian that has nothing else, uses them there, follows the two documents
+# that people begin with and the Kubernetes manifest, and takes the packages out again.
 #
-# usage: chroot_test.sh DIRECTORY_OF_PACKAGES    (as root; makes a system below $TMPDIR and removes it)
+# usage: chroot_test.sh DIRECTORY_OF_PACKAGES DIRECTORY_OF_PROGRAMS
+# As root; makes a system below $TMPDIR and removes it. Of the programs only musterd_next is used: what
+# the runbook upgrades to.
 set -euo pipefail
 packages=$(readlink -f "$1")
+programs=$(readlink -f "$2")
+tests=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/..
 root=$(mktemp -d "${TMPDIR:-/tmp}/muster-chroot-XXXXXX")
 trap 'rm -rf --one-file-system "$root"' EXIT
 
@@ -17,9 +22,14 @@ inside() {
   unshare --mount --pid --net --fork --kill-child --mount-proc="$root/proc" \
     chroot "$root" sh -euc "ip link set lo up; $1"
 }
+# The same for a test that stays outside and sends its commands inside.
+beside() {
+  unshare --mount --pid --net --fork --kill-child --mount-proc \
+    sh -euc 'ip link set lo up; mount -t proc proc "$0/proc"; exec python3 "$@"' "$root" "$@"
+}
 
 echo "== the unit's sandbox"
-unit=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../packaging/systemd/musterd.service
+unit=$tests/../packaging/systemd/musterd.service
 # Tenths of systemd's own scale of exposure, where 10 is a service without any.
 systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/null ||
   fail "$unit leaves more open than it should"
@@ -28,7 +38,7 @@ systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/
 . /etc/os-release
 mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)
 echo "== a new Debian ($VERSION_CODENAME)"
-mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --include=iproute2 \
+mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --include=iproute2,cron \
   "$VERSION_CODENAME" "$root" "${sources[@]}"
 cp "$packages"/*.deb "$root/var/tmp/"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
@@ -50,11 +60,20 @@ done
 echo "== the command"
 inside 'test "$(muster run --arbiter file:///tmp/arbiter --name once -- sh -c "echo epoch \$MUSTER_EPOCH")" = "epoch 1"'
 
-echo "== the server, as its unit starts it"
+echo "== the server, as its unit starts it, and its page"
 inside 'setpriv --reuid=muster --regid=muster --clear-groups musterd --config /etc/muster/musterd.yaml >/tmp/musterd.log 2>&1 &
   for _ in $(seq 100); do muster health >/dev/null 2>&1 && break; sleep 0.2; done
-  muster health; muster node register o1 --type object --address 10.0.0.7 --port 7000; muster nodes | grep o1' ||
-  fail "$(cat "$root/tmp/musterd.log")"
+  muster health; muster node register o1 --type object --address 10.0.0.7 --port 7000; muster nodes | grep o1
+  get() {
+    bash -euc "exec 3<>/dev/tcp/127.0.0.1/9002
+      printf \"GET %s HTTP/1.1\r\nHost: localhost:9002\r\nConnection: close\r\n\r\n\" /\$0 >&3; cat <&3" "$1"
+  }
+  get "" | grep "<title>Muster</title>"
+  assets=$(get "" | grep -o "assets/[a-z.]*" | sort -u)
+  test "$(echo "$assets" | wc -l)" -ge 3
+  for asset in $assets; do
+    get "$asset" | grep -a "^HTTP/1.1 200" >/dev/null
+  done' || fail "$(cat "$root/tmp/musterd.log")"
 
 echo "== a managed engine with the recommended etcd"
 inside 'mkdir -p /tmp/m && chown muster /tmp/m
@@ -62,6 +81,22 @@ inside 'mkdir -p /tmp/m && chown muster /tmp/m
     --data-dir /tmp/m --peers s1=127.0.0.1:9001 >/tmp/managed.log 2>&1 &
   for _ in $(seq 150); do muster health >/dev/null 2>&1 && break; sleep 0.2; done
   muster server list | grep s1' || fail "$(cat "$root/tmp/managed.log")"
+
+# At the same time, as they mostly wait; none sees another's network.
+echo "== docs/operating.md and docs/cron-on-s3.md as they stand, and the pods of the Kubernetes manifest"
+declare -A started
+start() {
+  beside "$tests/$2" "${@:3}" --root "$root" >"$root/var/tmp/$1.log" 2>&1 &
+  started[$1]=$!
+}
+start operating server/operating_test.py "$programs"
+start cron-on-s3 docs/cron_on_s3_test.py
+start kubernetes packaging/pods_test.py
+failed=
+for name in "${!started[@]}"; do
+  wait "${started[$name]}" || { cat "$root/var/tmp/$name.log"; failed+=" $name"; }
+done
+[[ -z $failed ]] || fail "what is installed does not do as written:$failed"
 
 echo "== take out"
 chroot "$root" sh -euc 'DEBIAN_FRONTEND=noninteractive apt-get purge -qq -y musterd muster </dev/null >/dev/null 2>&1'

@@ -2,9 +2,11 @@
 """Executes the runbook of docs/operating.md: every sh block of that section, in order, as it stands.
 
 Only places are put elsewhere: /etc, /var/lib, /var/backups, /opt and /usr/bin/musterd below a temporary
-directory, the ports to free ones. What is upgraded to is musterd_next. `systemctl` is a stand-in that starts and ends musterd as the unit of the document does.
+directory, the ports to free ones. Inside a system with the packages (--root) not even these: the caller
+gives it a network of its own. What is upgraded to is musterd_next. `systemctl` is a stand-in that starts
+and ends musterd as the unit of the document does.
 
-usage: operating_test.py DIRECTORY_OF_PROGRAMS
+usage: operating_test.py DIRECTORY_OF_PROGRAMS [--root SYSTEM]
 """
 
 import pathlib
@@ -14,6 +16,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIMIT_SECONDS = 400
@@ -21,9 +24,11 @@ LIMIT_SECONDS = 400
 PRELUDE = """
 set -euo pipefail
 units=@TMP@/run
-mkdir -p $units /etc/muster /var/lib/muster /var/backups
+mkdir -p $units
 # Only a child of this shell: the number of one that ended may be somebody else's by now.
-started() { [[ -f $units/$1 && $(ps -o ppid= -p "$(cat "$units/$1")") -eq $$ ]]; }
+started() {
+  [[ -f $units/$1 && $(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$(cat "$units/$1")/status" 2>&1) == "$$" ]]
+}
 end_unit() {
   started "$2" || return 0
   kill -s "$1" "$(cat "$units/$2")"
@@ -31,8 +36,7 @@ end_unit() {
 }
 start_unit() {
   if started "$1"; then return; fi
-  env -u MUSTER_CERT -u MUSTER_KEY -u MUSTER_CACERT \\
-    setpriv --pdeathsig KILL musterd --config "/etc/muster/${1#musterd@}.yaml" \\
+  env -i PATH="$PATH" setpriv --pdeathsig KILL ${exec_start//%i/${1#musterd@}} \\
     >>"$units/$1.log" 2>&1 &
   echo $! >"$units/$1"
 }
@@ -67,14 +71,18 @@ def free_ports(count):
     return ports
 
 
-def script(text, directory):
+def script(text):
     runbook = text[text.index("## Runbook"):]
+    unit = re.search(r"^```ini\n.*?^ExecStart=(.*?)$", runbook, re.M | re.S)[1]
     blocks = re.findall(r"^```sh\n(.*?)^```$", runbook, re.M | re.S)
     assert len(blocks) >= 9, "the runbook has lost its commands"
     for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair",
                  "certs revoke"):
         assert any(word in block for block in blocks), word
-    code = PRELUDE + "\n".join(blocks)
+    return f"exec_start='{unit}'\n{PRELUDE}" + "\n".join(blocks)
+
+
+def put_elsewhere(code, directory):
     # 127.0.0.1:900$n in a loop and 127.0.0.1:9001 alone are the same ports, so the table is the
     # shell's: the last digit chooses.
     grpc, peer = free_ports(4), free_ports(4)
@@ -87,36 +95,53 @@ def script(text, directory):
     code = f"grpc_ports=(0 {table})\n" + code
     for place in ("/etc/muster", "/var/lib/muster", "/var/backups", "/opt/muster", "/usr/bin/musterd"):
         code = code.replace(place, f"{directory}{place}")
-    return code.replace("@TMP@", directory)
+    return code
 
 
 def install(programs, directory):
-    """Puts this release into its place, and the next one where it is installed from."""
+    """Puts this release into its place, unless a package did, and the next one where it comes from."""
     used, new = pathlib.Path(directory, "usr/bin"), pathlib.Path(directory, "opt/muster")
-    used.mkdir(parents=True)
     new.mkdir(parents=True)
-    for program in ("musterd", "muster", "muster-guardian"):
-        shutil.copy(programs / program, used)
     shutil.copy(programs / "musterd_next", new / "musterd")
-    return used
+    if not used.exists():
+        for place in ("usr/bin", "etc/muster", "var/lib/muster", "var/backups"):
+            pathlib.Path(directory, place).mkdir(parents=True)
+        for program in ("musterd", "muster", "muster-guardian"):
+            shutil.copy(programs / program, used)
+
+
+def run(command, code, path, units):
+    """What it printed; ends this program with all that there is to read when the runbook fails."""
+    with subprocess.Popen([*command, "bash", "-c", code], env={"PATH": path}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as shell:
+        timer = threading.Timer(LIMIT_SECONDS, shell.kill)
+        timer.start()
+        output = shell.stdout.read()
+        timer.cancel()
+    print(output)
+    if shell.returncode != 0:
+        for log in sorted(units.glob("*.log")):
+            print(f"---- {log.name}\n{log.read_text()[-4000:]}")
+        sys.exit(f"the runbook failed with {shell.returncode}")
+    return output
 
 
 def main():
     programs = pathlib.Path(sys.argv[1]).resolve()
-    text = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory(prefix="muster-operating-") as directory:
-        code = script(text, directory)
-        used = install(programs, directory)
-        done = subprocess.run(["bash", "-c", code], timeout=LIMIT_SECONDS, check=False,
-                              env={"PATH": f"{used}:/usr/bin:/bin:/usr/sbin:/sbin"},
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        print(done.stdout)
-        if done.returncode != 0:
-            for log in sorted(pathlib.Path(directory, "run").glob("*.log")):
-                print(f"---- {log.name}\n{log.read_text()[-4000:]}")
-            sys.exit(f"the runbook failed with {done.returncode}")
-        assert done.stdout.count("o1") >= 4, "the node must be there after restore and move"
-        assert done.stdout.count('"command_level":2') == 3, "every server was upgraded"
+    code = script((ROOT / "docs" / "operating.md").read_text(encoding="utf-8"))
+    standard = "/usr/bin:/bin:/usr/sbin:/sbin"
+    if sys.argv[2:3] == ["--root"]:
+        system = pathlib.Path(sys.argv[3]).resolve()
+        install(programs, system)
+        output = run(["chroot", system], code.replace("@TMP@", "/var/tmp/operating"), standard,
+                     system / "var/tmp/operating/run")
+    else:
+        with tempfile.TemporaryDirectory(prefix="muster-operating-") as directory:
+            install(programs, directory)
+            code = put_elsewhere(code, directory).replace("@TMP@", directory)
+            output = run([], code, f"{directory}/usr/bin:{standard}", pathlib.Path(directory, "run"))
+    assert output.count("o1") >= 4, "the node must be there after restore and move"
+    assert output.count('"command_level":2') == 3, "every server was upgraded"
 
 
 main()

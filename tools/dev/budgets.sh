@@ -8,7 +8,7 @@ declare -A budget=(
   [build]=480
   [compile]=480
   [tests]=780
-  [packages]=150
+  [packages]=210
   [asan]=720
   [tsan]=480
 )

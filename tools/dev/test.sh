@@ -85,7 +85,8 @@ suite_tests() {
 }
 # Of the dev build, which is there already: what is tested is how it is packed.
 suite_packages() {
-  make_packages dev build/packages-dev && tests/packaging/chroot_test.sh build/packages-dev
+  make_packages dev build/packages-dev && build_preset dev musterd_next &&
+    tests/packaging/chroot_test.sh build/packages-dev build/bin
 }
 suite_asan() {
   build_preset asan tests_unit tests_sim tests_store || return

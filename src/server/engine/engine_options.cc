@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "candidate/guarded_command.h"
+#include "core/membership/validation.h"
 #include "core/security/identity.h"
 
 namespace muster::engine {
@@ -64,6 +65,15 @@ Result<std::string> suite_that_cannot_be(const std::string& cert_file) {
                          : "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
 }
 
+/// etcd binds to addresses, never to a name. What a machine takes its own name for may be a
+/// loopback address (Debian's installer writes 127.0.1.1 into /etc/hosts), at which no other server
+/// would reach it, so a name stands for every interface. Without certificates it is localhost,
+/// which etcd knows.
+Address where_to_listen(const Address& asked) {
+  const bool name = !membership::is_ipv4(asked.host) && !membership::is_ipv6(asked.host);
+  return name && !asked.is_loopback() ? Address{"0.0.0.0", asked.port} : asked;
+}
+
 }  // namespace
 
 std::string EngineOptions::store_url() const {
@@ -75,7 +85,7 @@ EngineOptions engine_options(const ServerConfig& config, const std::string& cont
   EngineOptions options;
   options.name = config.id;
   options.peer = config.own_peer();
-  options.peer_listen = config.peer_listen.value_or(options.peer);
+  options.peer_listen = where_to_listen(config.peer_listen.value_or(options.peer));
   if (config.join.empty()) {
     for (const ServerConfig::Peer& peer : config.peers) options.peers[peer.id] = peer.address;
   }

@@ -39,6 +39,21 @@ TEST(EngineOptionsTest, ANewClusterIsThatOfThePeers) {
   EXPECT_THAT(words, Contains("--pre-vote=true"));
 }
 
+// etcd refuses to start when it is told to listen on a name.
+TEST(EngineOptionsTest, AServerThatPeersKnowByNameListensOnAllItsAddresses) {
+  ServerConfig config;
+  config.engine = "managed";
+  config.id = "s1";
+  const auto listens = [&config](const std::string& host) {
+    config.peers = {{"s1", {host, 9001}}};
+    return engine_options(config, "s1:9000").peer_listen.to_string();
+  };
+  EXPECT_EQ(listens("h1.example"), "0.0.0.0:9001");
+  EXPECT_EQ(listens("10.0.0.1"), "10.0.0.1:9001");
+  EXPECT_EQ(listens("fd00::1"), "[fd00::1]:9001");
+  EXPECT_EQ(listens("localhost"), "localhost:9001");
+}
+
 TEST(EngineOptionsTest, AJoinerNamesItselfAmongTheMembers) {
   EngineOptions options = three();
   options.peers.clear();

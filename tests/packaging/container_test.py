@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""The container file and the Kubernetes manifests, of packaging/ and of docs/run.md, against what the
+packages hold and what the programs understand; and that faults in them are found.
+
+usage: container_test.py BUILD_DIRECTORY
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import containerfile
+import manifest
+import yaml
+from facts import ROOT, Facts
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+CONTAINERFILE = (ROOT / "packaging/container/Containerfile").read_text(encoding="utf-8")
+MANIFEST = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
+RUN_BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/run.md").read_text(encoding="utf-8"),
+                        re.M | re.S)
+DEPLOYMENT = next(block for block in RUN_BLOCKS if "kind: Deployment" in block)
+
+# (what stands there, what a tired person may write, a word of the sentence that finds it)
+IN_THE_CONTAINERFILE = [
+    ("COPY build", "COYP build", "instruction"),
+    ("FROM debian:12-slim AS muster\n", "", "before the first FROM"),
+    ("FROM debian:12-slim AS musterd", "FROM debian:12-slim AS muster", "two stages"),
+    ("debian:12-slim AS musterd", "debian AS musterd", "image:version"),
+    ("COPY build/packages/muster_*.deb /tmp/", "COPY build/packages/muster-*.deb /tmp/", "no such file"),
+    ("COPY build/packages/muster_*.deb /tmp/", "COPY build/package/muster_*.deb /tmp/", "no such file"),
+    ("muster_*.deb build/packages/musterd_*.deb /tmp/", "muster_*.deb build/packages/musterd_*.deb /tmp",
+     "directory"),
+    ("COPY build/packages/muster_*.deb build/packages/musterd_*.deb", "COPY build/packages/musterd_*.deb",
+     "was not copied"),
+    ("      /tmp/muster_*.deb /tmp/musterd_*.deb", "      /tmp/muster_*.deb", "not installed"),
+    ("install -y", "install", "-y"),
+    ("rm -rf /var/lib/apt/lists/* /tmp/*.deb\nUSER nobody", "rm -rf '/var/lib\nUSER nobody", "shell"),
+    ("USER nobody\n", "", "root"),
+    ("USER muster\n", "USER root\n", "root"),
+    ("USER nobody", "USER muster", "makes the user"),
+    ("EXPOSE 9000 9001 9002", "EXPOSE 9000 9002", "EXPOSE"),
+    ("EXPOSE 9000", "EXPOSE :9000", "no port"),
+    ("VOLUME /var/lib/muster", "VOLUME /var/lib/musterd", "volume"),
+    ('["/usr/bin/muster"]', "/usr/bin/muster", "exec form"),
+    ('["/usr/bin/muster"]', '["/usr/bin/musterd"]', "no package in it has"),
+    ('["/usr/bin/musterd"]', '["/usr/sbin/musterd"]', "no package in it has"),
+    ('CMD ["--config", ', "CMD ['--config', ", "exec form"),
+    ('"--config"', '"--conf"', "no option"),
+    ("/etc/muster/musterd.yaml", "/etc/musterd.yaml", "no package has"),
+]
+IN_THE_MANIFEST = [
+    ("kind: Service", "kind: Servcie", "kind"),
+    ("apiVersion: apps/v1", "apiVersion: apps/v1beta1", "kind"),
+    ("      terminationGracePeriodSeconds: 20", "    terminationGracePeriodSeconds: 20", "no YAML"),
+    ("  replicas: 3", "  replicas: 3\n  replicas: 5", "twice"),
+    ("  replicas: 3", "  replicas: three", "replicas"),
+    ("  replicas: 3", "  replicas: 5", "--peers"),
+    ("readinessProbe:", "readynessProbe:", "no field"),
+    ("  selector: {app: musterd}", "  selector: {app: muster}", "selects no pods"),
+    ("selector: {matchLabels: {app: musterd}}\n  template", "selector: {matchLabels: {app: m}}\n  template",
+     "selector"),
+    ("selector: {matchLabels: {app: musterd}}\n---", "selector: {matchLabels: {app: m}}\n---",
+     "selects no pods"),
+    ("labelSelector: {matchLabels: {app: musterd}}", "labelSelector: {matchLabels: {app: m}}", "affinity"),
+    ("maxUnavailable: 1", "maxUnavailable: 2", "majority"),
+    ("serviceName: musterd", "serviceName: muster", "headless"),
+    ("  clusterIP: None\n", "", "headless"),
+    ("{name: http, port: 9002}", "{name: http, port: 9003}", "listens"),
+    ("name: musterd\n  labels", "name: Musterd\n  labels", "name in Kubernetes"),
+    ("runAsUser: 999", "runAsUser: 0", "root"),
+    ("image: musterd:latest", "image: muster-d:latest", "no package"),
+    ("- --engine=managed", "- --engines=managed", "no option"),
+    ("- --id=$(NAME)", "- --id=$(POD)", "env"),
+    ("- name: NAME", "- name: NA-ME", "variable"),
+    ("- name: NAME", "- name: MUSTER_NAME", "does not read"),
+    ("fieldPath: metadata.name", "fieldPath: metadata.nam", "no field metadata.nam"),
+    ("path: /readyz", "path: /ready", "serve"),
+    ("path: /healthz, port: http", "path: /healthz, port: grpc", "HTTP"),
+    ("path: /healthz, port: http, scheme: HTTPS", "path: /healthz, port: http", "scheme"),
+    ("containerPort: 9001", "containerPort: 9101", "ports"),
+    ("--listen=0.0.0.0:9000", "--listen=127.0.0.1:9000", "--listen"),
+    ("musterd-2=musterd-2.musterd:9001", "musterd-2=musterd-2.muster:9001", "--peers"),
+    ("--advertise=$(NAME).musterd:9000", "--advertise=$(NAME):9000", "--advertise"),
+    ("{name: state, mountPath", "{name: stat, mountPath", "no volume"),
+    ("            - {name: tmp, mountPath: /tmp}\n", "", "not mounted"),
+    ("mountPath: /tmp}", "mountPath: /var/lib/muster}", "mountPath"),
+    ("--data-dir=/var/lib/muster", "--data-dir=/tmp", "--data-dir"),
+    ("--cert=/etc/muster/tls/", "--cert=/etc/tls/", "--cert"),
+    ("memory: 128Mi", "memory: 128MB", "memory"),
+]
+IN_THE_DEPLOYMENT = [
+    ("apps/v1", "v1", "kind"),
+    ("labels: {app: billing}", "labels: {app: invoices}", "selector"),
+    ("run, --name", "run, --namespace", "no option"),
+    ("[muster, run", "[musters, run", "no package"),
+    ("MUSTER_LEASE_TIMEOUT", "MUSTER_LEASE", "does not read"),
+    ("MUSTER_ARBITER", "MUSTER-ARBITER", "variable"),
+    ('value: "s3://bucket/app?region=eu-central-1"', "value: 7", "must be str"),
+]
+
+
+class ContainerTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="muster-container-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.facts = Facts(BUILD, directory.name)
+
+    def test_programs_were_asked_and_answered(self):
+        self.assertEqual(self.facts.ports, {9000, 9001, 9002})
+        self.assertLessEqual({"/healthz", "/readyz"}, self.facts.paths)
+        self.assertIn("--peers", self.facts.options("musterd"))
+        self.assertIn("MUSTER_LEASE_TIMEOUT", self.facts.variables("muster", "run"))
+
+    def test_nothing_is_wrong_with_the_containerfile(self):
+        self.assertEqual(containerfile.problems(CONTAINERFILE, self.facts), [])
+
+    def test_nothing_is_wrong_with_the_manifest(self):
+        self.assertEqual(manifest.problems(MANIFEST, self.facts), [])
+
+    def test_nothing_is_wrong_with_the_deployment_in_the_documents(self):
+        self.assertEqual(manifest.problems(DEPLOYMENT, self.facts), [])
+
+    def test_faults_are_found(self):
+        for text, check, faults in ((CONTAINERFILE, containerfile, IN_THE_CONTAINERFILE),
+                                    (MANIFEST, manifest, IN_THE_MANIFEST),
+                                    (DEPLOYMENT, manifest, IN_THE_DEPLOYMENT)):
+            for right, wrong, word in faults:
+                with self.subTest(check=check.__name__, wrong=wrong):
+                    self.assertIn(right, text)
+                    found = check.problems(text.replace(right, wrong, 1), self.facts)
+                    self.assertIn(word, "\n".join(found))
+
+    def test_the_secret_holds_what_the_pods_read_and_not_the_authoritys_key(self):
+        with tempfile.TemporaryDirectory(prefix="muster-secret-") as directory:
+            subprocess.run(["bash", "-c", manifest.secret_recipe(MANIFEST)], cwd=directory, check=True,
+                           stdout=subprocess.DEVNULL,
+                           env={"PATH": f"{self.facts.tree}/usr/bin:/usr/bin:/bin"})
+            words = pathlib.Path(directory, "words").read_text(encoding="utf-8").split()
+            given = {word.split("=")[1] for word in words if word.startswith("--from-file=")}
+            for file in given:
+                self.assertTrue(pathlib.Path(directory, file).is_file(), file)
+        (stateful,) = [thing for thing in yaml.safe_load_all(MANIFEST) if thing["kind"] == "StatefulSet"]
+        pod = stateful["spec"]["template"]["spec"]
+        secret = next(volume["secret"] for volume in pod["volumes"] if "secret" in volume)
+        self.assertEqual(words[:4], ["create", "secret", "generic", secret["secretName"]])
+        options = manifest.flags(pod["containers"][0]["args"])
+        read = {options[flag].rsplit("/", 1)[1].replace("$(NAME)", f"musterd-{n}")
+                for flag in ("--cert", "--key", "--cacert") for n in range(stateful["spec"]["replicas"])}
+        self.assertEqual({file.rsplit("/", 1)[1] for file in given}, read)
+
+
+unittest.main(argv=sys.argv[:1], verbosity=2)

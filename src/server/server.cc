@@ -163,9 +163,9 @@ server::Observer::Options Server::observer_options() {
     levels.certificate_left_s =
         std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
     if (tls_->revocations() == nullptr) return;
-    if (const auto age = tls_->revocations()->health().age) {
-      levels.crl_age_s = std::chrono::duration<double>(*age).count();
-    }
+    const server::CrlKeeper::Health lists = tls_->revocations()->health();
+    levels.crl_failures = static_cast<double>(lists.failures);
+    if (lists.age) levels.crl_age_s = std::chrono::duration<double>(*lists.age).count();
   };
   return options;
 }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -52,6 +53,14 @@ class Fleet {
     stream_.write(beats(0, kNodes));
     pump_.run_until([this] { return answers_ == 1; });
   }
+  /// A second of heartbeats, and a node that is new.
+  void second(const std::shared_ptr<grpc::Channel>& channel) {
+    run(1s);
+    register_nodes(pump_, channel, registered_, registered_ + 1);
+    ++registered_;
+  }
+
+ private:
   void run(Duration time) {
     constexpr std::size_t kStep = 100;
     pump_.run_paced(time, static_cast<double>(kNodes / kStep) / 10, [this] {
@@ -60,26 +69,20 @@ class Fleet {
     });
   }
 
- private:
   RpcPump& pump_;
   RpcStream<v1::HeartbeatBatch, v1::HeartbeatBatchResponse> stream_;
   std::size_t answers_ = 0;
   std::size_t next_ = 0;
+  std::size_t registered_ = kNodes;
 };
 
-/// Pages that listen to events and read all of them.
+/// Pages that show the first nodes: each listens to events, and asks for what it shows again after
+/// a change, as the real one does.
 class Pages {
  public:
   Pages(int port, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      threads_.emplace_back([this, port] {
-        httplib::Client client("127.0.0.1", port);
-        client.set_read_timeout(30);
-        client.Get("/api/events", [this](const char*, std::size_t bytes) {
-          bytes_ += bytes;
-          return !over_.load();
-        });
-      });
+      threads_.emplace_back([this, port] { show(port); });
     }
   }
   ~Pages() {
@@ -87,10 +90,27 @@ class Pages {
     for (std::thread& thread : threads_) thread.join();
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t reloads() const { return reloads_; }
 
  private:
+  void show(int port) {
+    httplib::Client events("127.0.0.1", port);
+    httplib::Client rows("127.0.0.1", port);
+    events.set_read_timeout(30);
+    events.Get("/api/events", [&](const char* data, std::size_t bytes) {
+      bytes_ += bytes;
+      if (std::string_view(data, bytes).find("event: change") != std::string_view::npos) {
+        const auto answer = rows.Get("/api/nodes?sort=id&limit=200");
+        MUSTER_CHECK(answer && answer->status == 200);
+        ++reloads_;
+      }
+      return !over_.load();
+    });
+  }
+
   std::atomic<bool> over_ = false;
   std::atomic<std::size_t> bytes_ = 0;
+  std::atomic<std::size_t> reloads_ = 0;
   std::vector<std::thread> threads_;
 };
 
@@ -114,11 +134,12 @@ void measure_scrape(Report& report, int port) {
   report.at_most("its size", static_cast<double>(bytes) / 1e6, 1, "MB");
 }
 
-void measure_pages(Report& report, int port, pid_t pid, Fleet& fleet) {
-  report.title("ten open pages, 10,000 nodes with a heartbeat every 10 s");
+void measure_pages(Report& report, int port, pid_t pid,
+                   const std::shared_ptr<grpc::Channel>& channel, Fleet& fleet) {
+  report.title("ten open pages, 10,000 nodes with a heartbeat every 10 s, a new node every second");
   const auto share = [&] {
     const CpuMeter meter(pid);
-    fleet.run(kWatched);
+    for (Duration left = kWatched; left > 0s; left -= 1s) fleet.second(channel);
     return std::chrono::duration<double>(meter.used()) / std::chrono::duration<double>(kWatched) *
            100;
   };
@@ -127,9 +148,10 @@ void measure_pages(Report& report, int port, pid_t pid, Fleet& fleet) {
   std::size_t bytes = 0;
   {
     const Pages pages(port, kPages);
-    fleet.run(1s);
+    fleet.second(channel);
     watched = share();
     bytes = pages.bytes();
+    MUSTER_CHECK(pages.reloads() >= kPages);
   }
   report.table({"pages", "% of a core"}, {{"none", figure(alone, 2)}, {"ten", figure(watched, 2)}});
   report.data()["pages"] = {{"alone_percent", alone}, {"watched_percent", watched}};
@@ -180,7 +202,7 @@ int run() {
   const double command_us = meter.used_us() / kNodes;
   Fleet fleet(pump, channel);
   measure_scrape(report, port);
-  measure_pages(report, port, cluster.pid(0), fleet);
+  measure_pages(report, port, cluster.pid(0), channel, fleet);
   measure_decisions(report, command_us);
   return report.finish();
 }

@@ -1,8 +1,11 @@
 #include "platform/host.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <climits>
 
 namespace muster {
 
@@ -14,6 +17,14 @@ std::string host_name() {
 
 std::string default_worker_id() {
   return host_name() + "-" + std::to_string(::getpid());
+}
+
+int raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;
+  const rlimit most{limit.rlim_max, limit.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &most) == 0) limit = most;
+  return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
 }
 
 }  // namespace muster

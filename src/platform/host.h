@@ -9,4 +9,7 @@ namespace muster {
 /// what must be is an incarnation.
 [[nodiscard]] std::string default_worker_id();
 
+/// How many descriptors this process may have open, once it has asked for as many as it may.
+[[nodiscard]] int raise_descriptor_limit();
+
 }  // namespace muster

@@ -74,6 +74,8 @@ struct ServerConfig {
   /// How often clients may ask; off on loopback only.
   bool limited = true;
   RequestLimitOptions limits;
+  /// That are open at a time. Fewer when this process may not open as many files.
+  std::uint32_t connections = 20'000;
   /// Where changes are recorded; empty: nowhere.
   std::string audit_log;
 

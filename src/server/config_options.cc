@@ -180,6 +180,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_rate(c.limits.deregister, v); }},
       {"limits-get-topology", "RATE", "Readings of the topology by a client; 100:10",
        [](Config& c, Text v) { return set_rate(c.limits.get_topology, v); }},
+      {"limits-connections", "N", "Connections of all clients; 20000",
+       [](Config& c, Text v) { return set_count(c.connections, v); }},
       {"limits-watches", "N", "Watches that a client may have open; 10",
        [](Config& c, Text v) { return set_count(c.limits.watches, v); }},
       {"limits-calls", "N", "Calls of any kind that a client may have open; 1000",

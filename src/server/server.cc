@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/peer.pb.h"
+#include "platform/host.h"
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
 #include "platform/whole_file.h"
@@ -127,10 +130,27 @@ void Server::keep_for_engine(const std::string& crl) {
 void Server::reload(const ServerConfig& config) {
   if (tls_) tls_->reload();
   if (guard_) guard_->use(config.limits);
+  if (rpc_) rpc_->set_descriptors_max(descriptors_max(config));
   if (!audit_) return;
   if (const Status opened = audit_->open(); !opened) {
     log_error("the audit log goes on in its earlier file", {{"reason", opened.error().message}});
   }
+}
+
+// What is left under the limit of the system is for this server's own files, its engine and HTTP:
+// whoever connects, with a certificate or not, must not cost the leader its lease.
+int Server::descriptors_max(const ServerConfig& config) const {
+  constexpr std::int64_t kOwn = 512;
+  const std::int64_t allowed = raise_descriptor_limit();
+  const std::int64_t most = std::max(allowed / 2, allowed - kOwn);
+  const std::int64_t wanted = std::int64_t{config.connections} + kOwn;
+  if (!config.limited) return static_cast<int>(most);
+  if (wanted > most) {
+    log_warn(
+        "fewer connections than limits_connections are possible; raise the limit of open files",
+        {{"limit", std::to_string(allowed)}, {"needed", std::to_string(wanted + kOwn)}});
+  }
+  return static_cast<int>(std::min(wanted, most));
 }
 
 Result<std::string> Server::start() {
@@ -141,6 +161,11 @@ Result<std::string> Server::start() {
   options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
                       "muster.v1.AdminService", "muster.v1.ObserveService"};
   options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
+  options.descriptors_max = descriptors_max(config_);
+  options.connection_refused = [this] {
+    metrics_.rejected("connections");
+    log_warn("a connection was refused: as many as possible are open");
+  };
   if (tls_) {
     options.tls = tls_->rpc();
     options.tls->connection_age_max = config_.connection_max_age;
@@ -250,8 +275,7 @@ void Server::reach_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store =
-      open_store(url, loop_, {.tls = {}, .follow_leader = true, .loop_queue = rpc_->queue()});
+  auto store = open_store(url, loop_, {.tls = {}, .loop_queue = rpc_->queue()});
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");

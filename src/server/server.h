@@ -63,6 +63,7 @@ class Server {
  private:
   [[nodiscard]] Status start_http();
   [[nodiscard]] server::Observer::Options observer_options();
+  [[nodiscard]] int descriptors_max(const ServerConfig& config) const;
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);
   [[nodiscard]] bool let_in(const rpc::CallPtr& call);

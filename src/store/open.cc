@@ -38,7 +38,6 @@ Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
   etcd.cert_file = options.tls.cert;
   etcd.key_file = options.tls.key;
   etcd.loop_queue = options.loop_queue;
-  etcd.follow_leader = options.follow_leader;
   return open_etcd_store(url, etcd, loop);
 }
 

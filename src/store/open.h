@@ -23,8 +23,6 @@ struct TlsFiles {
 /// What an address does not say.
 struct StoreOptions {
   TlsFiles tls;  ///< For stores that are reached over TLS.
-  /// For stores of several servers that can tell: keep to the one that leads.
-  bool follow_leader = false;
   /// Where the loop itself works gRPC, for stores that are reached by it; must outlive the store.
   /// Null: such a store has a thread for it.
   remote::LoopQueue* loop_queue = nullptr;

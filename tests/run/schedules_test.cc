@@ -35,7 +35,7 @@ TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
   prepare_judges(GetParam());
   const std::uint64_t only = number("MUSTER_SCHEDULE", 0);
   const std::uint64_t count = only != 0 ? 1 : number("MUSTER_SCHEDULES", 40);
-  std::atomic<std::uint64_t> next{only != 0 ? only : 1};
+  std::atomic<std::uint64_t> next{only != 0 ? only : number("MUSTER_SCHEDULE_FIRST", 1)};
   const std::uint64_t last = next + count - 1;
   std::atomic<std::size_t> terms{0};
   std::atomic<std::size_t> faults{0};

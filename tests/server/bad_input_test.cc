@@ -271,6 +271,31 @@ TEST_F(BadInputTest, AThousandHalfOpenConnectionsAndGarbageHurtNobody) {
   EXPECT_EQ(server_.terminate(), 0);
 }
 
+// gRPC's own listener never listens again after it has run out of descriptors once, and a leader
+// that cannot open its files loses its lease.
+TEST(ConnectionLimitTest, WhoeverConnectsTooOftenIsHungUpOnAndTheServerLeadsOn) {
+  const TempDir dir;
+  MusterdPlace few;
+  few.before = {"prlimit", "--nofile=256:256"};
+  Musterd server("s1", "file://" + (dir.path() / "e").string(), dir.path(), {}, true, few);
+  ASSERT_TRUE(eventually([&] { return put(server, "before", "v").ok(); }));
+  const auto term = health(server).raft_term();
+  std::vector<UniqueFd> open = pester(port_of(server), 400);
+  ASSERT_TRUE(eventually(
+      [&] { return server.log().find("a connection was refused") != std::string::npos; }));
+  // The connection that stands is served as before, from files that can still be opened.
+  for (int i = 0; i < 20; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    ASSERT_TRUE(put(server, key, "v").ok());
+    ASSERT_EQ(get(server, key), "v");
+  }
+  EXPECT_EQ(health(server).raft_term(), term);
+  open.clear();
+  const auto again = open_channel(server.address(), {});
+  EXPECT_TRUE(again->WaitForConnected(std::chrono::system_clock::now() + 20s));
+  EXPECT_EQ(server.terminate(), 0);
+}
+
 class EnginePortTest : public ManagedScene {};
 
 TEST_F(EnginePortTest, GarbageOnTheEnginesPortHurtsNobody) {

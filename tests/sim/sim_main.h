@@ -36,6 +36,8 @@ struct SimArguments {
 inline bool parse(const char* program, int argc, char** argv, SimArguments& arguments) {
   if (const char* seeds = std::getenv("MUSTER_SIM_SEEDS"))
     arguments.seeds = std::strtoull(seeds, nullptr, 10);
+  if (const char* first = std::getenv("MUSTER_SIM_FIRST"))
+    arguments.first = std::strtoull(first, nullptr, 10);
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     const bool has_value = i + 1 < argc;

@@ -47,7 +47,7 @@ run_ctest() {
 again_alone() {
   local dir=$1 results=$2 names name
   mapfile -t names < <(sed -n 's/^.*<testcase name="\([^"]*\)".*status="fail".*$/\1/p' "$results")
-  ((${#names[@]} > 0 && ${#names[@]} <= 4)) || return 0
+  ((${#names[@]} > 0 && ${#names[@]} <= 8)) || return 0
   for name in "${names[@]}"; do
     say "    $name failed beside others: once more, alone"
     if "${sanitizer_run[@]}" ctest --test-dir "$dir" --output-on-failure -R "^$name\$"; then
@@ -150,23 +150,50 @@ run_tests() {
   report
 }
 
-# run_soak [SEEDS] [SCHEDULES]: what a test run can afford only in small: the simulations over far
-# more seeds, `muster run` with real processes under far more schedules on each of three stores, and
-# more kills of servers under load, and histories of real clusters. Says how much time was simulated.
+# soak_round FIRST SEEDS FIRST_SCHEDULE SCHEDULES KILLS HISTORIES
+soak_round() {
+  local log
+  log=$(build_dir release)/Testing/Temporary/LastTest.log
+  MUSTER_SOAK=1 MUSTER_SIM_FIRST=$1 MUSTER_SIM_SEEDS=$2 \
+    run_suite soak run_ctest release "the label sim or model" -L '^(sim|model)$'
+  grep -h 'simulated hours' "$log" | tee -a build/release/soak.txt || true
+  MUSTER_SCHEDULE_FIRST=$3 MUSTER_SCHEDULES=$4 \
+    run_suite schedules run_ctest release "schedules of muster run" -R '^test_run_schedules'
+  grep -h 'schedules on' "$log" || true
+  MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
+  MUSTER_LINEARIZABILITY_ROUNDS=$6 run_suite histories run_ctest release "histories of clusters" \
+    -R '^test_musterd_linearizability$'
+}
+
+# Over all rounds: "sim_x: N seeds, H simulated hours, …, C CPU s, …".
+soak_totals() {
+  awk '{ sub(/:$/, "", $1); seeds[$1] += $2; hours[$1] += $4; for (i = 2; i < NF; ++i) if ($i == "CPU") cpu[$1] += $(i - 1) }
+       END { for (sim in seeds) printf "%s, in all: %d seeds, %.0f simulated hours, %.0f CPU s\n", sim, seeds[sim], hours[sim], cpu[sim] }' \
+    build/release/soak.txt
+}
+
+# run_soak [SEEDS SCHEDULES]: what a test run can afford only in small: the simulations over far more
+# seeds, `muster run` with real processes under far more schedules on each of three stores, more kills
+# of servers under load, and histories of real clusters. Without numbers, in rounds until told to
+# stop by Ctrl-C, each with seeds and schedules of its own.
 run_soak() {
-  local seeds=${1:-1000000} schedules=${2:-3334}
+  local seeds=${1:-20000} schedules=${2:-40} round
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
     build_preset release tests_sim test_run_schedules test_musterd_kills \
       test_musterd_linearizability || return
-  MUSTER_SOAK=1 MUSTER_SIM_SEEDS=$seeds run_suite soak run_ctest release "the label sim or model" \
-    -L '^(sim|model)$'
-  grep 'simulated hours' "$(build_dir release)/Testing/Temporary/LastTest.log" || true
-  MUSTER_SCHEDULES=$schedules run_suite schedules run_ctest release "schedules of muster run" \
-    -R '^test_run_schedules'
-  MUSTER_KILL_CYCLES=200 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
-  MUSTER_LINEARIZABILITY_ROUNDS=50 run_suite histories run_ctest release "histories of clusters" \
-    -R '^test_musterd_linearizability$'
+  rm -f build/release/soak.txt
+  if (($# > 0)); then
+    soak_round 1 "$seeds" 1 "$schedules" 200 50
+  else
+    trap 'say "told to stop"; soak_totals; report; exit' INT TERM
+    for ((round = 0; failed == 0; ++round)); do
+      soak_round $((round * seeds + 1)) "$seeds" $((round * schedules + 1)) "$schedules" 20 5
+      say "==> after $((round + 1)) rounds"
+      soak_totals
+    done
+  fi
+  soak_totals
   report
 }

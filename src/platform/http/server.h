@@ -37,7 +37,7 @@ using ExchangePtr = std::shared_ptr<Exchange>;
 using TlsContext = std::shared_ptr<SSL_CTX>;
 
 struct ServerOptions {
-  std::string host = "127.0.0.1";  ///< A numeric address.
+  std::string host = "127.0.0.1";  ///< As in ListenerOptions.
   std::uint16_t port = 0;          ///< 0 picks one.
   /// Asked for each new connection, so that reloaded certificates count at once; empty: plaintext.
   std::function<TlsContext()> tls{};

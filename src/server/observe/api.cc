@@ -9,6 +9,9 @@
 namespace muster::server {
 namespace {
 
+/// Shares of a ring are kept for so long for each of its points: painting it takes 0.1 us a point,
+/// and pages that list nodes while these change must not cost more than the nodes do.
+constexpr Duration kPointKept = 20us;
 constexpr std::size_t kPointsMax = 4096;
 constexpr std::size_t kMovesMax = 100;
 constexpr std::size_t kDecisionsMax = 5000;
@@ -129,8 +132,17 @@ const RingPicture& Api::painted(const Picture& picture) {
     ring_ = painter_.paint(*picture.nodes, picture.ring.virtual_nodes_per_physical);
     ring_version_ = picture.overview.version;
     ring_made_ = true;
+    ring_painted_ = with_.loop.now();
   }
   return ring_;
+}
+
+bool Api::shares_fresh() const {
+  return ring_made_ && with_.loop.now() - ring_painted_ < kPointKept * ring_.points.size();
+}
+
+const Shares& Api::shares(const Picture& picture) {
+  return shares_fresh() ? ring_.shares : painted(picture).shares;
 }
 
 void Api::nodes(const http::ExchangePtr& exchange) {
@@ -139,7 +151,7 @@ void Api::nodes(const http::ExchangePtr& exchange) {
   Query query;
   query.nodes = true;
   answer(exchange, query, [this, page = *page](const Picture& p) {
-    const Shares& shares = painted(p).shares;
+    const Shares& shares = this->shares(p);
     const std::vector<const NodeRow*> found = page.select(*p.nodes);
     Json rows = Json::array();
     for (std::size_t i = page.offset; i < found.size() && i - page.offset < page.limit; ++i) {
@@ -256,7 +268,7 @@ void Api::count_listeners() {
 void Api::update(const UpdatePtr& update) {
   streams_.update(*update, ring_.shares);
   if (update->upserts.empty() && update->removed.empty()) return;
-  if (streams_.size() == 0 || std::exchange(shares_wanted_, true)) return;
+  if (streams_.size() == 0 || shares_fresh() || std::exchange(shares_wanted_, true)) return;
   // New shares for the next change; at most one painting for each that was told.
   Query query;
   query.nodes = true;

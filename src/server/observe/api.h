@@ -58,6 +58,9 @@ class Api {
   void reply(const http::ExchangePtr& exchange, http::Response response);
   void refuse(const http::ExchangePtr& exchange, int status, const std::string& sentence);
   const RingPicture& painted(const Picture& picture);
+  /// Of the ring as it was a moment ago, which is the longer the more there is to paint.
+  const Shares& shares(const Picture& picture);
+  [[nodiscard]] bool shares_fresh() const;
   void count_listeners();
 
   Surroundings with_;
@@ -66,6 +69,7 @@ class Api {
   RingPicture ring_;
   std::uint64_t ring_version_ = 0;
   bool ring_made_ = false;
+  MonoTime ring_painted_{};
   bool shares_wanted_ = false;  ///< A picture for new shares is on its way.
   Timer sweep_timer_;
 };

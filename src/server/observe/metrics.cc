@@ -159,7 +159,7 @@ Metrics::Metrics()
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
   for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "writes",
-                             "watches", "calls"}) {
+                             "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }
   transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});

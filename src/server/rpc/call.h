@@ -41,6 +41,8 @@ class Call {
   [[nodiscard]] virtual std::string_view certificate() const = 0;
   /// The host it comes from, without a port.
   [[nodiscard]] virtual std::string remote() const = 0;
+  /// Calls with the same number share a connection.
+  [[nodiscard]] virtual int connection() { return 0; }
   /// What the client sent beside the message under this name; empty when nothing.
   [[nodiscard]] virtual std::string metadata(const std::string&) const { return {}; }
   /// The client is gone, or the call has ended: nothing reaches it any more.

@@ -105,6 +105,11 @@ std::string GrpcCall::remote() const {
   return end <= begin ? peer : peer.substr(begin, end - begin);
 }
 
+int GrpcCall::connection() {
+  if (!connection_) connection_ = host_.connections.find(context_.peer());
+  return *connection_;
+}
+
 std::string GrpcCall::metadata(const std::string& key) const {
   const auto found = context_.client_metadata().find(key);
   if (found == context_.client_metadata().end()) return {};
@@ -135,6 +140,7 @@ void GrpcCall::write(const Payload& message, std::function<void()> done,
                      grpc::WriteOptions options) {
   if (over_ || finishing_) return;
   on_written_ = std::move(done);
+  host_.connections.writes(connection());
   stream_.Write(to_buffer(message), options, write_.begin());
 }
 

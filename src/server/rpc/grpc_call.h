@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "server/rpc/call.h"
+#include "server/rpc/connections.h"
 #include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
@@ -30,6 +32,7 @@ class GrpcCall;
 
 /// What the calls of one server share. It outlives them.
 struct CallHost {
+  explicit CallHost(Connections all) : connections(std::move(all)) {}
   grpc::AsyncGenericService service;
   grpc::ServerCompletionQueue* queue = nullptr;
   std::string server_id;
@@ -37,6 +40,7 @@ struct CallHost {
   std::unordered_set<GrpcCall*> calls;   ///< Accepted, and not over.
   std::size_t calls_max = 0;
   std::size_t operations = 0;  ///< That gRPC has not completed.
+  Connections connections;
 };
 
 /// A call as gRPC has it. Lives as long as gRPC holds one of its operations, or a user it.
@@ -55,6 +59,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] std::string metadata(const std::string& key) const override;
   [[nodiscard]] std::string_view certificate() const override;
   [[nodiscard]] std::string remote() const override;
+  [[nodiscard]] int connection() override;
   [[nodiscard]] bool over() const override { return over_; }
   /// Its answer is on the way, and has not left yet.
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
@@ -96,6 +101,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   std::function<void()> on_written_;
   std::function<void()> on_over_;
   std::shared_ptr<const grpc::AuthContext> peer_;
+  std::optional<int> connection_;  ///< Once it has been asked for.
   bool finishing_ = false;
   bool over_ = false;
   Operation accept_{*this, &GrpcCall::accepted};

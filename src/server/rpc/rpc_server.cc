@@ -2,6 +2,7 @@
 
 // Before gRPC's headers, which define the annotations of base/mutex.h once more.
 #include "platform/event_loop.h"
+#include "platform/listener.h"
 #include "store/remote/loop_queue.h"
 
 #include <absl/synchronization/mutex.h>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "server/config_address.h"
 #include "server/rpc/credentials.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/health.h"
@@ -59,6 +61,8 @@ class RpcServer::Impl {
       : loop_(loop),
         options_(std::move(options)),
         services_(with_own(options_.services)),
+        host_(Connections(
+            loop, [this](std::function<void()> task) { queue_->before_sleep(std::move(task)); })),
         health_(services_),
         drain_timer_(loop) {
     host_.server_id = options_.id;
@@ -78,18 +82,18 @@ class RpcServer::Impl {
     // gRPC's own has threads of its own, see Health.
     grpc::EnableDefaultHealthCheckService(false);
     grpc::ServerBuilder builder;
-    int port = 0;
     const Credentials credentials = options_.tls ? tls(*options_.tls) : plaintext();
     if (!credentials.server) {
       return {Errc::kInvalid, "this process has not been made to refuse TLS 1.2"};
     }
-    builder.AddListeningPort(options_.listen, credentials.server, &port);
+    // gRPC's own listener knows no limit, and goes deaf for ever once descriptors have run out.
+    acceptor_ = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        credentials.server);
     builder.RegisterAsyncGenericService(&host_.service);
     builder.SetMaxReceiveMessageSize(static_cast<int>(kRequestBytesMax));
     // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-    // Two servers must not share a port without noticing.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     // Clients and servers may ping this often to find a hung connection.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -105,17 +109,21 @@ class RpcServer::Impl {
     auto queue = builder.AddCompletionQueue();
     host_.queue = queue.get();
     server_ = builder.BuildAndStart();
-    if (!server_ || port == 0) {
+    const auto port = server_ ? listen() : Result<int>(Errc::kUnavailable, "gRPC does not start");
+    if (!port) {
       if (server_) server_->Shutdown();
       server_.reset();
       queue->Shutdown();
-      return {Errc::kUnavailable, "cannot listen on " + options_.listen +
-                                      "; another program may be using it, choose another --listen"};
+      return port;
     }
     queue_ = std::make_unique<remote::LoopQueue>(loop_, std::move(queue));
     peers_ = std::make_unique<PeerClient>(loop_, queue_->queue(), options_.id, credentials.channel);
     for (int i = 0; i < kAcceptsAhead; ++i) GrpcCall::accept(host_);
     return port;
+  }
+  void set_descriptors_max(int most) {
+    options_.descriptors_max = most;
+    if (listener_) listener_->set_descriptors_max(most);
   }
 
   void set_serving(bool serving) { health_.set_serving(serving); }
@@ -139,6 +147,7 @@ class RpcServer::Impl {
     if (std::exchange(closed_, true)) return;
     drain_timer_.cancel();
     host_.on_call = {};
+    listener_.reset();
     if (peers_) peers_->close();
     for (GrpcCall* call : host_.calls) call->abort();
     if (!server_) return;
@@ -147,6 +156,29 @@ class RpcServer::Impl {
   }
 
  private:
+  Result<int> listen() {
+    const auto address = Address::parse(options_.listen);
+    if (!address) return address.error();
+    listener_ = std::make_unique<Listener>(
+        loop_,
+        ListenerOptions{.host = address->host == "*" ? "" : address->host,
+                        .port = address->port,
+                        .descriptors_max = options_.descriptors_max,
+                        .refused = options_.connection_refused},
+        [this](UniqueFd fd) { hand_over(std::move(fd)); });
+    const auto port = listener_->start();
+    if (port) return static_cast<int>(*port);
+    listener_.reset();
+    return {port.error().code,
+            port.error().message + "; another program may be using it, choose another --listen"};
+  }
+  void hand_over(UniqueFd fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    host_.connections.accepted(fd.get());
+    connection.fd = fd.release();
+    acceptor_->HandleNewConnection(&connection);
+  }
+
   static std::vector<std::string> with_own(std::vector<std::string> services) {
     services.emplace_back("grpc.health.v1.Health");
     services.emplace_back("grpc.reflection.v1alpha.ServerReflection");
@@ -158,7 +190,9 @@ class RpcServer::Impl {
   std::vector<std::string> services_;
   CallHost host_;
   std::unique_ptr<remote::LoopQueue> queue_;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<Listener> listener_;
   std::unique_ptr<PeerClient> peers_;
   Health health_;
   Timer drain_timer_;
@@ -177,6 +211,10 @@ Result<int> RpcServer::start() {
 
 void RpcServer::set_serving(bool serving) {
   impl_->set_serving(serving);
+}
+
+void RpcServer::set_descriptors_max(int most) {
+  impl_->set_descriptors_max(most);
 }
 
 remote::LoopQueue* RpcServer::queue() {

@@ -54,6 +54,9 @@ struct RpcServerOptions {
   std::vector<std::string> services;  ///< Their full names, for reflection.
   /// Open calls, watches included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
+  /// As in ListenerOptions.
+  int descriptors_max = 0;
+  std::function<void()> connection_refused{};
   std::optional<RpcTls> tls{};  ///< None: plaintext.
   /// Asked first, about every call, health and reflection included; false when it has ended the
   /// call. Empty: all may call.
@@ -76,6 +79,9 @@ class RpcServer final : public Peers {
   [[nodiscard]] Result<int> start();
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
+
+  /// Another RpcServerOptions::descriptors_max from now on.
+  void set_descriptors_max(int most);
 
   /// For other users of gRPC on this loop, from start() to the end of this object.
   [[nodiscard]] remote::LoopQueue* queue();

@@ -1,6 +1,7 @@
 #include "server/watch/topology_hub.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "muster/v1/coordinator.pb.h"
@@ -13,8 +14,9 @@ namespace {
 /// Many watchers come at once after a server was lost; heartbeats alone do not make them each a
 /// topology of their own.
 constexpr Duration kFullKept = 1s;
-/// About a millisecond of work.
-constexpr std::size_t kPumpedAtOnce = 32;
+/// What the loop's other work may have to wait for a change that goes to thousands.
+constexpr Duration kPumpedFor = 1ms;
+constexpr std::size_t kPumpedAtOnce = 256;
 
 v1::TopologyUpdate to_update(const membership::Event& event) {
   v1::TopologyUpdate update;
@@ -41,14 +43,19 @@ v1::TopologyUpdate to_update(const membership::Event& event) {
 
 struct TopologyHub::Watcher {
   Watcher(Loop& loop, rpc::CallPtr c, std::uint64_t since)
-      : call(std::move(c)), version(since), keepalive(loop) {}
+      : call(std::move(c)), connection(call->connection()), version(since), keepalive(loop) {}
   rpc::CallPtr call;
+  int connection;
   std::uint64_t version;  ///< What the client has once all that was sent has arrived.
   bool writing = false;
   bool wants_full = false;
   MonoTime sent{};  ///< When the last write was done.
   Timer keepalive;
 };
+
+bool TopologyHub::ByConnection::operator()(const Shared& a, const Shared& b) const {
+  return std::tie(a->connection, a) < std::tie(b->connection, b);
+}
 
 TopologyHub::TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSync full_sync,
                          Options options)
@@ -100,7 +107,8 @@ void TopologyHub::pump_all() {
 }
 
 void TopologyHub::pump_next() {
-  for (std::size_t i = 0; i < kPumpedAtOnce && !due_.empty(); ++i) {
+  const MonoTime end = loop_.now() + kPumpedFor;
+  for (std::size_t i = 0; i < kPumpedAtOnce && !due_.empty() && loop_.now() < end; ++i) {
     const Shared watcher = due_.back().lock();
     due_.pop_back();
     if (watcher) pump(watcher);

@@ -5,7 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <unordered_set>
+#include <set>
 #include <vector>
 
 #include "base/loop.h"
@@ -57,6 +57,9 @@ class TopologyHub {
   };
   struct Watcher;
   using Shared = std::shared_ptr<Watcher>;
+  struct ByConnection {
+    bool operator()(const Shared& a, const Shared& b) const;
+  };
 
   /// Everybody, a few at a time: thousands of writes would keep the loop from its timers.
   void pump_all();
@@ -78,7 +81,8 @@ class TopologyHub {
   Options options_;
   std::deque<Change> history_;  ///< Without gaps, up to the version of the state.
   std::size_t history_bytes_ = 0;
-  std::unordered_set<Shared> watchers_;
+  /// Those that share a connection follow each other, so that what they are sent leaves together.
+  std::set<Shared, ByConnection> watchers_;
   std::vector<std::weak_ptr<Watcher>> due_;  ///< Those that pump_all() has yet to look at.
   Timer due_timer_;
   rpc::Payload full_;  ///< The last one made, good for all who ask within a moment.

@@ -6,20 +6,12 @@ namespace muster::etcd {
 namespace {
 
 constexpr Duration kAuthenticateTimeout = 5s;
-/// How often it is asked who leads, one request while that is whom we use.
-constexpr Duration kSeekInterval = 3s;
-constexpr Duration kSeekTimeout = 1s;
 constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
 
 }  // namespace
 
 Client::Client(const ClientOptions& options, Loop& loop)
-    : remote::Client(options, loop),
-      user_(options.user),
-      password_(options.password),
-      seek_timer_(loop) {
-  if (options.follow_leader && endpoints() > 1) seek_leader(endpoint(), endpoints());
-}
+    : remote::Client(options, loop), user_(options.user), password_(options.password) {}
 
 void Client::prepare(grpc::ClientContext& context) const {
   // A member cut off from the others says so at once and does not let us wait.
@@ -43,17 +35,6 @@ bool Client::renew_credentials(std::uint64_t refused) {
   if (user_.empty()) return false;
   if (refused == token_number_) token_.reset();
   return true;
-}
-
-void Client::seek_leader(std::size_t endpoint, std::size_t left) {
-  ask_one<etcdserverpb::StatusResponse>(
-      endpoint, "/etcdserverpb.Maintenance/Status", etcdserverpb::StatusRequest(), kSeekTimeout,
-      [this, endpoint, left](const Result<etcdserverpb::StatusResponse>& status) {
-        const bool leads = status && status->leader() == status->header().member_id();
-        if (leads) move_to(endpoint);
-        if (!leads && left > 1) return seek_leader((endpoint + 1) % endpoints(), left - 1);
-        seek_timer_.arm(kSeekInterval, [this] { seek_leader(this->endpoint(), endpoints()); });
-      });
 }
 
 void Client::authenticate() {

@@ -14,9 +14,6 @@ struct ClientOptions : remote::ClientOptions {
   ClientOptions() { name = "etcd"; }
   std::string user{};
   std::string password{};
-  /// Keeps to the member that leads, as far as one that was named does: a write that another one is
-  /// asked for takes a trip more.
-  bool follow_leader = false;
 };
 
 /// Asks etcd members, and logs in first where a user is named: a token is fetched with the first
@@ -37,15 +34,12 @@ class Client final : public remote::Client {
 
  private:
   void authenticate();
-  /// Asks `endpoint` whether it leads, and the others after it while `left` are to be asked.
-  void seek_leader(std::size_t endpoint, std::size_t left);
 
   std::string user_;
   std::string password_;
   std::optional<std::string> token_;
   std::uint64_t token_number_ = 0;
   bool authenticating_ = false;
-  Timer seek_timer_;
 };
 
 }  // namespace muster::etcd

@@ -194,7 +194,6 @@ Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdO
   client.credentials = std::move(*credentials);
   client.attempt_timeout = options.attempt_timeout;
   client.loop_queue = options.loop_queue;
-  client.follow_leader = options.follow_leader;
   client.user = url.user;
   client.password = url.password;
   return std::unique_ptr<ObjectStore>(std::make_unique<EtcdStore>(url, options, client, loop));

@@ -25,8 +25,6 @@ struct EtcdOptions {
   std::size_t request_bytes_max = 1536 * 1024;
   /// Objects in one page of a list.
   std::size_t page_size = 1000;
-  /// Keep to the member that leads, if it is among those named: for those who write much.
-  bool follow_leader = false;
   /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
   remote::LoopQueue* loop_queue = nullptr;
 };

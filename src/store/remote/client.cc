@@ -86,13 +86,6 @@ struct Client::Call {
   }
 };
 
-struct Client::Single {
-  grpc::ClientContext context;
-  grpc::ByteBuffer response;
-  grpc::Status status;
-  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-};
-
 Client::Client(ClientOptions options, Loop& loop)
     : options_(std::move(options)),
       loop_(loop),
@@ -115,7 +108,6 @@ bool Client::renew_credentials(std::uint64_t) {
 
 Client::~Client() {
   lifetime_.renew();
-  if (single_) single_->context.TryCancel();
   for (const Shared& call : calls_) {
     call->deadline.cancel();
     call->pause.cancel();
@@ -133,31 +125,6 @@ void Client::start(std::string method, grpc::ByteBuffer request, Access access, 
     if (const Shared locked = weak.lock()) expire(locked);
   });
   begin(call);
-}
-
-void Client::send_one(std::size_t endpoint, const std::string& method,
-                      const grpc::ByteBuffer& request, Duration timeout,
-                      Callback<grpc::ByteBuffer> done) {
-  MUSTER_CHECK(!single_);
-  const auto single = std::make_shared<Single>();
-  single_ = single;
-  single->context.set_deadline(gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN));
-  prepare(single->context);
-  grpc::GenericStub stub(channels_[endpoint]);
-  single->reader = stub.PrepareUnaryCall(&single->context, method, request, queue());
-  single->reader->StartCall();
-  single->reader->Finish(&single->response, &single->status,
-                         tag([single, then = lifetime_.wrap([this, single, done](bool) {
-                           single_ = nullptr;
-                           if (single->status.ok()) return done(std::move(single->response));
-                           done({Errc::kUnavailable, single->status.error_message()});
-                         })](bool ok) mutable { then(ok); }));
-}
-
-void Client::move_to(std::size_t endpoint) {
-  if (endpoint == current_) return;
-  current_ = endpoint;
-  served_ = false;
 }
 
 void Client::begin(const Shared& call) {

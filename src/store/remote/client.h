@@ -93,23 +93,11 @@ class Client {
   void resume_waiting();
   void fail_waiting(const Error& error);
 
-  /// One request to one server, whichever is in use, for what is to be known about that one. At
-  /// most one is under way.
-  template <typename Response, typename Request>
-  void ask_one(std::size_t endpoint, const std::string& method, const Request& request,
-               Duration timeout, Callback<Response> done) {
-    send_one(endpoint, method, to_bytes(request), timeout,
-             parsed<Response>(Access::kRead, std::move(done)));
-  }
-  [[nodiscard]] std::size_t endpoints() const { return channels_.size(); }
-  /// Uses that server from now on.
-  void move_to(std::size_t endpoint);
   [[nodiscard]] Loop& loop() { return loop_; }
 
  private:
   struct Attempt;
   struct Call;
-  struct Single;
   using Shared = std::shared_ptr<Call>;
 
   template <typename Request>
@@ -136,8 +124,6 @@ class Client {
   void add_channel(const std::string& endpoint);
   void start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
              Callback<grpc::ByteBuffer> done);
-  void send_one(std::size_t endpoint, const std::string& method, const grpc::ByteBuffer& request,
-                Duration timeout, Callback<grpc::ByteBuffer> done);
   void begin(const Shared& call);
   void attempt(const Shared& call);
   void limit_attempt(const Shared& call);
@@ -156,7 +142,6 @@ class Client {
   int holds_ = 0;
   std::vector<Shared> waiting_;  ///< For ready() or for release(); bounded by the callers.
   std::unordered_set<Shared> calls_;
-  std::shared_ptr<Single> single_;
   Lifetime lifetime_;
   std::unique_ptr<Completions> completions_;
 };

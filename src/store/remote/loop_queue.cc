@@ -12,6 +12,8 @@ namespace {
 /// Bounds how long the loop is kept from its other work.
 constexpr int kLooksMax = 256;
 constexpr int kBusyTurnsMax = 64;
+/// Bounds how long what is to be done before the loop sleeps waits for that.
+constexpr int kTurnsAwakeMax = 32;
 
 }  // namespace
 
@@ -57,6 +59,15 @@ void LoopQueue::find(MonoTime by) {
 void LoopQueue::wait(MonoTime by) {
   hurried_ = by == MonoTime::min() || by <= loop_.now();
   busy_turns_ = hurried_ ? std::min(busy_turns_ + 1, kBusyTurnsMax) : 0;
+  if (!before_sleep_.empty()) {
+    // A turn that is hurried has done much already.
+    if (!hurried_ && ++turns_awake_ < kTurnsAwakeMax) {
+      find(MonoTime::min());
+      if (found_.any) return;
+    }
+    turns_awake_ = 0;
+    for (const auto& task : std::exchange(before_sleep_, {})) task();
+  }
   find(hurried_ ? MonoTime::min() : by);
 }
 

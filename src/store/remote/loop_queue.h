@@ -3,6 +3,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "platform/event_loop.h"
 #include "store/remote/completion.h"
@@ -34,6 +36,10 @@ class LoopQueue final : public LoopWaiter {
   /// Works gRPC, and nothing else of the loop, until `done` holds: for an end that is waited for.
   void work_until(const std::function<bool()>& done);
 
+  /// Once: before the loop sleeps the next time, or soon where it has no time to. `task` begins
+  /// nothing on this queue.
+  void before_sleep(std::function<void()> task) { before_sleep_.push_back(std::move(task)); }
+
   void wait(MonoTime by) override;
   void deliver() override;
   void wake() override;
@@ -53,6 +59,8 @@ class LoopQueue final : public LoopWaiter {
   std::unique_ptr<grpc::Alarm> alarm_;
   std::atomic<bool> alarmed_{false};  ///< The alarm is set and has not been heard.
   Found found_;
+  std::vector<std::function<void()>> before_sleep_;
+  int turns_awake_ = 0;  ///< Since those wait.
   Lifetime lifetime_;
   bool hurried_ = false;  ///< The loop has other work: all that is here already is taken at once.
   int busy_turns_ = 0;    ///< How often in a row that was so.

@@ -48,6 +48,28 @@ TEST_F(LoopQueueTest, OperationsTimersAndTasksShareOneThread) {
   EXPECT_EQ(threads, std::vector(3, std::this_thread::get_id()));
 }
 
+TEST_F(LoopQueueTest, WhatWaitsForTheLoopToSleepIsDoneOnceAndSoonWhereItDoesNot) {
+  int done = 0;
+  queue_->before_sleep([&] { ++done; });
+  loop_.run_until(loop_.now() + 1ms);
+  EXPECT_EQ(done, 1);
+  loop_.run_until(loop_.now() + 1ms);
+  EXPECT_EQ(done, 1);
+
+  // There is always another operation that has ended, so that it never sleeps.
+  int turns = 0;
+  std::vector<std::unique_ptr<Operation>> over;
+  std::function<void()> again = [&] {
+    if (done == 2 || ++turns == 10'000) return loop_.stop();
+    over.push_back(std::make_unique<Operation>(*queue_, Duration::zero(), again));
+  };
+  queue_->before_sleep([&] { ++done; });
+  again();
+  loop_.run();
+  EXPECT_EQ(done, 2);
+  EXPECT_LT(turns, 10'000);
+}
+
 TEST_F(LoopQueueTest, ALoopThatIsBusyHearsOfOperationsAllTheSame) {
   Timer busy(loop_);
   std::function<void()> again = [&] { busy.arm(Duration::zero(), again); };

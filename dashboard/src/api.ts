@@ -23,11 +23,14 @@ export interface Leader {
 export interface Server {
   id: string;
   address: string;
-  role: 'leader' | 'follower' | 'unreachable';
+  /** unheard: it has not been heard since the leader began, which was a moment ago. */
+  role: 'leader' | 'follower' | 'unreachable' | 'unheard';
   epoch: number;
-  appliedIndex: number;
-  lagEntries: number;
-  lastSeenMs: number;
+  /** Null when it is not known. */
+  appliedIndex: number | null;
+  lagEntries: number | null;
+  /** Without an applied index: how long it has not been heard at least. */
+  lastSeenMs: number | null;
   version: string;
 }
 
@@ -99,7 +102,7 @@ export interface NamespacesAnswer extends Answer {
 }
 
 export const decisionKinds =
-  ['leader', 'transition', 'contention', 'brake', 'ring', 'engine', 'server'] as const;
+  ['leader', 'transition', 'contention', 'breaker', 'brake', 'ring', 'engine', 'server'] as const;
 
 export interface Decision {
   seq: number;

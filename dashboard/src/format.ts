@@ -51,3 +51,10 @@ export function clock(atMs: number, nowMs: number): string {
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
+
+/** When somebody was heard; of one that was not heard, only for how long at least. */
+export function lastSeen(ms: number | null, heard: boolean): string {
+  if (ms === null) return '–';
+  if (!heard) return `not for ${duration(ms)}`;
+  return ms < 1000 ? 'now' : `${duration(ms)} ago`;
+}

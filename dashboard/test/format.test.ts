@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clock, count, duration, figure, percent, plural, wholeSeconds } from '../src/format.ts';
+import { clock, count, duration, figure, lastSeen, percent, plural, wholeSeconds } from '../src/format.ts';
 
 test('a duration has two units at most', () => {
   const minute = 60_000;
@@ -41,4 +41,11 @@ test('figures and counts', () => {
   assert.equal(count(10_000), '10,000');
   assert.equal(plural(1, 'entry', 'entries'), '1 entry');
   assert.equal(plural(0, 'node'), '0 nodes');
+});
+
+test('one that was not heard is not said to have been', () => {
+  assert.equal(lastSeen(120, true), 'now');
+  assert.equal(lastSeen(4210, true), '4.2 s ago');
+  assert.equal(lastSeen(4210, false), 'not for 4.2 s');
+  assert.equal(lastSeen(null, false), '–');
 });

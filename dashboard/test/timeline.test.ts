@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import server from '../../src/core/cluster/decision.cc';
+import { decisionKinds } from '../src/api.ts';
 import { Timeline } from '../src/live/timeline.ts';
 
 const all = { words: '', kinds: new Set<string>() };
@@ -43,4 +45,21 @@ test('a search looks at kind, subject, cause and text, in any case', () => {
   assert.deepEqual(numbers(timeline, { ...all, words: 'SILENCE' }), [3, 2, 1]);
   assert.deepEqual(numbers(timeline, { words: '', kinds: new Set(['engine', 'leader']) }), [3, 1]);
   assert.deepEqual(numbers(timeline, { words: 'n1', kinds: new Set(['engine']) }), []);
+});
+
+test('every kind that a server tells can be chosen', () => {
+  const names = /to_string\(DecisionKind kind\) \{\s*static constexpr std::array kNames\{([^}]*)\}/.exec(server);
+  const told = [...names[1].matchAll(/"([a-z]+)"/g)].map(([, name]) => name).filter((name) => name !== 'unknown');
+  assert.deepEqual([...decisionKinds].sort(), told.sort());
+});
+
+test('a worker that could not reach the store is found by its kind, its name and its namespace', () => {
+  const timeline = new Timeline(10);
+  timeline.learn([decision(1), { ...decision(2, 'breaker', 'billing-2 of namespace=billing reaches the store again; ' +
+    'it could not from 12:01:03 UTC for 31s: 7 heartbeats failed, and its breaker opened 3 times'),
+  subject: 'namespace=billing', from: '', to: 'billing-2', cause: 'ended' }]);
+  assert.deepEqual(numbers(timeline, { words: '', kinds: new Set(['breaker']) }), [2]);
+  for (const words of ['breaker', 'billing-2', 'namespace=billing']) {
+    assert.deepEqual(numbers(timeline, { ...all, words }), [2]);
+  }
 });

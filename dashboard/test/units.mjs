@@ -18,6 +18,8 @@ buildSync({
   bundle: true,
   format: 'esm',
   platform: 'node',
+  // What the server says about itself is compared as it is written there.
+  loader: { '.cc': 'text' },
   sourcemap: 'inline',
   tsconfigRaw: {},
   logLevel: 'warning',

@@ -145,6 +145,73 @@ TEST(WorkerRegistrationTest, ATombstoneIsReplacedAtItsRevision) {
   EXPECT_FALSE(decode_worker(world.body(key))->stopped);
 }
 
+/// Notes what the file of `id` tells of outages, write by write.
+void note_outages(CoordinatorWorld& world, const std::string& id, std::vector<Outage>& told) {
+  const std::string key = world.keys.worker(WorkerId(id));
+  world.shared->objects->subscribe([&world, &told, key](const MemoryObjects::Change& change) {
+    if (change.key != key || change.removed) return;
+    const auto record = decode_worker(world.body(key));
+    if (record && record->outage) told.push_back(*record->outage);
+  });
+}
+
+TEST(WorkerRegistrationTest, AnOutageThatOpenedTheBreakerIsToldOnceWhenItIsOver) {
+  std::vector<Outage> told;
+  CoordinatorWorld world;
+  auto& a = world.add("a");
+  note_outages(world, "a", told);
+  world.run(10s);
+  for (std::uint64_t outage = 1; outage <= 2; ++outage) {
+    const std::uint64_t trips_before = a.coordinator->metrics().circuit_breaker.trips;
+    const WallTime began = a.process->wall_now();
+    world.shared->faults.down = true;
+    world.run(75s);
+    EXPECT_EQ(told.size(), outage - 1) << "nothing can be told yet";
+    world.shared->faults.down = false;
+    const WallTime ended = a.process->wall_now();
+    world.run(90s);
+    ASSERT_EQ(told.size(), outage);
+    const std::uint64_t trips = a.coordinator->metrics().circuit_breaker.trips - trips_before;
+    ASSERT_GE(trips, 2U);
+    EXPECT_EQ(told.back().opened, trips);
+    EXPECT_EQ(told.back().failures, trips + 4) << "five opened it, then each further attempt";
+    EXPECT_GT(told.back().since, began - 1s);
+    EXPECT_LT(told.back().since, began + 10s);
+    EXPECT_GE(told.back().since + told.back().lasted, ended);
+    EXPECT_LT(told.back().since + told.back().lasted, ended + 60s);
+    EXPECT_EQ(decode_worker(world.body(world.keys.worker(WorkerId("a"))))->outage, std::nullopt);
+  }
+}
+
+TEST(WorkerRegistrationTest, AnOutageThatDidNotOpenTheBreakerIsNotTold) {
+  std::vector<Outage> told;
+  CoordinatorWorld world;
+  world.add("a");
+  note_outages(world, "a", told);
+  world.run(10s);
+  world.shared->faults.down = true;
+  world.run(6s);
+  world.shared->faults.down = false;
+  world.run(60s);
+  EXPECT_TRUE(told.empty());
+}
+
+TEST(WorkerRegistrationTest, AnOutageIsToldAlsoWhenTheFileWasSweptMeanwhile) {
+  std::vector<Outage> told;
+  CoordinatorWorld world;
+  world.add("a");
+  auto& b = world.add("b");
+  note_outages(world, "b", told);
+  world.run(20s);
+  b.store->set_cut_off(true);
+  world.run(6min);
+  EXPECT_TRUE(world.body(world.keys.worker(WorkerId("b"))).empty());
+  b.store->set_cut_off(false);
+  world.run(90s);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_GT(told[0].lasted, 5min);
+}
+
 // No worker is ever closer than two lost requests to being taken for dead.
 TEST(WorkerRegistrationTest, TwoLostRequestsInARowDoNoHarm) {
   for (Duration offset = 0s; offset < 12s; offset += 500ms) {

@@ -181,10 +181,14 @@ void NamespaceCoordinator::after_beat(Duration took, bool failed) {
   const MonoTime now = loop_.now();
   if (failed && breaker_counts_) {
     failure_counted_at_ = beat_asked_at_;
+    if (!failing_since_) failing_since_ = beat_asked_at_;
     note_breaker(breaker_.failure(now));
   } else if (!failed) {
     failure_counted_at_.reset();
-    note_breaker(breaker_.success(now));
+    const auto closed = breaker_.success(now);
+    note_breaker(closed);
+    if (closed) tell_outage(*closed);
+    if (breaker_.status().state == CircuitState::kClosed) failing_since_.reset();
   }
   latencies_.record(took);
   count([&](CoordinatorMetrics& m) {
@@ -221,6 +225,16 @@ void NamespaceCoordinator::note_breaker(const std::optional<CircuitTransition>& 
                                        {"failures", std::to_string(transition->failure_count)}});
   publish();  // First: who hears of it and asks must be told the same.
   host_->emit(CircuitBreakerEvent{name_space_, transition->to, transition->failure_count});
+}
+
+// A store that is out of reach cannot be told so. Afterwards the worker's file says it, and whoever
+// keeps the store can show it to people.
+void NamespaceCoordinator::tell_outage(const CircuitTransition& closed) {
+  const auto lasted = std::chrono::duration_cast<std::chrono::milliseconds>(
+      loop_.now() - failing_since_.value_or(loop_.now()));
+  const std::uint64_t trips = breaker_.status().trips;
+  registration_.report({loop_.wall_now() - lasted, lasted, closed.failure_count,
+                        trips - std::exchange(trips_told_, trips)});
 }
 
 void NamespaceCoordinator::note_workers(std::size_t appeared, std::size_t timed_out) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -79,6 +80,7 @@ class NamespaceCoordinator {
   bool may_beat();
   void after_beat(Duration took, bool failed);
   void note_breaker(const std::optional<CircuitTransition>& transition);
+  void tell_outage(const CircuitTransition& closed);
   void note_workers(std::size_t appeared, std::size_t timed_out);
   void check_plugins();
 
@@ -124,6 +126,8 @@ class NamespaceCoordinator {
   std::optional<MonoTime> campaign_began_;
   MonoTime beat_asked_at_{};
   std::optional<MonoTime> failure_counted_at_;  ///< When the last failing beat that counts began.
+  std::optional<MonoTime> failing_since_;  ///< When the first of the failing beats in a row began.
+  std::uint64_t trips_told_ = 0;           ///< Of the breaker, in outages that were told.
   bool breaker_counts_ = false;  ///< The beat under way is one that the breaker was asked about.
   bool started_ = false;
   bool stopping_ = false;

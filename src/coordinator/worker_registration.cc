@@ -25,13 +25,14 @@ void WorkerRegistration::beat() {
   if (in_flight_ || duplicate_ || gone_ || stopping_ || retry_.armed()) return;
   // A little less than half the timeout: a write that comes a heartbeat late and is lost twice is
   // still repeated in time.
-  if (loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45)) write();
+  if (outage_ || loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45)) write();
 }
 
 void WorkerRegistration::write() {
   in_flight_ = true;
   sent_at_ = loop_.now();
   record_.nonce = Nonce(random_.uuid());
+  record_.outage = outage_;
   record_.last_heartbeat = loop_.wall_now();
   record_.expires_at =
       record_.last_heartbeat +
@@ -91,6 +92,8 @@ void WorkerRegistration::compare(const Nonce& nonce, const Result<Object>& objec
 void WorkerRegistration::settled(bool ok) {
   in_flight_ = false;
   registered_ = registered_ || ok;
+  // Another one may have ended while this was on its way.
+  if (ok && record_.outage == outage_) outage_.reset();
   if (attempted_ && (ok || !revision_)) std::exchange(attempted_, nullptr)();
   if (stopping_) return leave();
   if (ok || duplicate_) return;
@@ -114,6 +117,7 @@ void WorkerRegistration::leave() {
     return;
   }
   record_.stopped = true;
+  record_.outage = outage_;
   record_.nonce = Nonce(random_.uuid());
   record_.last_heartbeat = loop_.wall_now();
   store_.put(key_, encode(record_), Precondition::at(*revision_), by,

@@ -39,6 +39,9 @@ class WorkerRegistration {
   /// To be called with each heartbeat: writes when it is due, a few times per worker timeout, so
   /// that two lost requests in a row do no harm.
   void beat();
+  /// To be told to everybody who reads the file: the next beat writes it, until one of its writes
+  /// has succeeded. A later one replaces it.
+  void report(const Outage& outage) { outage_ = outage; }
   /// Waits for what is in flight, then removes the file at its revision, or leaves a tombstone
   /// where the store cannot do that. `done` is called when that was tried.
   void stop(std::function<void()> done);
@@ -63,6 +66,7 @@ class WorkerRegistration {
   Hooks hooks_;
   Random random_;
   std::optional<Revision> revision_;
+  std::optional<Outage> outage_;  ///< Not told yet.
   MonoTime sent_at_{};
   bool in_flight_ = false;
   bool registered_ = false;

@@ -204,6 +204,10 @@ void add_election(std::vector<Sample>& all) {
   const WorkerRecord worker{WorkerId("w1"), Incarnation(uuid(1)), Nonce("n-2"), at(2), at(1), at(3),
                             "pod-1",        "coordinator",        "default",    true,  false};
   all.push_back(sample("worker.json", worker, encode(worker), decode_worker));
+  WorkerRecord back = worker;
+  back.stopped = false;
+  back.outage = Outage{at(0), 31s, 7, 3};
+  all.push_back(sample("worker-outage.json", back, encode(back), decode_worker));
   const ControlRecord control{{"c-1", ControlKind::kTransfer, Epoch(7), WorkerId("w2"), at(4)},
                               ControlAck{"c-1", WorkerId("w1"), at(5)}};
   all.push_back(sample("control.json", control, encode(control), decode_control));

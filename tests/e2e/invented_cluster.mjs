@@ -300,10 +300,12 @@ export class InventedCluster {
           'damping was off and no grace was in force.' }));
     past(6, { kind: 'brake', subject: 'detector', from: 'off', to: 'on', cause: 'many at once',
       text: 'The brake holds 3 nodes back from DOWN: 5 went down within 60 s, and that is the most.' });
-    past(4, { kind: 'breaker', subject: 'engine', from: 'closed', to: 'open', cause: 'errors',
-      text: 'The breaker to the engine opened after 5 failures in a row; the next attempt is in 10 s.' });
-    past(3.8, { kind: 'breaker', subject: 'engine', from: 'open', to: 'closed', cause: 'probe',
-      text: 'The breaker to the engine closed: a probe succeeded.' });
+    past(4, { kind: 'breaker', subject: 'namespace=billing', from: '', to: 'billing-2', cause: 'ended',
+      text: 'billing-2 of namespace=billing reaches the store again; it could not from 12:01:03 UTC for ' +
+        '31s: 5 heartbeats failed, and its breaker opened' });
+    past(3.8, { kind: 'breaker', subject: 'namespace=default', from: '', to: 'worker-b', cause: 'ended',
+      text: 'worker-b of namespace=default reaches the store again; it could not from 12:00:41 UTC for ' +
+        '93.2s: 7 heartbeats failed, and its breaker opened 3 times' });
     past(1, { kind: 'contention', subject: 'billing', from: '', to: '', cause: 'epoch',
       text: 'Two workers wrote the state of "billing" within one lease; billing-7f9c won with epoch 31.' });
   }

@@ -171,6 +171,11 @@ test('the timeline can be paused, searched and narrowed', async () => {
     await page.getByLabel('Search events').fill('BREAKER');
     await page.getByText('2 events').waitFor();
     await page.getByLabel('Search events').fill('');
+    await page.getByRole('button', { name: 'breaker' }).click();
+    await page.getByText('2 events').waitFor();
+    assert.match(page.url(), /kinds=breaker/);
+    await page.getByRole('gridcell', { name: 'billing-2 of namespace=billing reaches the store' }).waitFor();
+    await page.getByRole('button', { name: 'breaker' }).click();
     await page.getByRole('button', { name: 'leader' }).click();
     await page.getByText('2 events').waitFor();
     assert.match(page.url(), /kinds=leader/);

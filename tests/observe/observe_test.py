@@ -276,6 +276,11 @@ class ObserveTest(unittest.TestCase):
         new = eventually("another leader", lambda: (
             self.overview()["cluster"]["leader"]["id"] != old.name and self.leader()))
         self.assertIn(new.name + " leads the servers", self.overview()["cluster"]["leader"]["why"])
+        # What nobody has told the new leader is not known, rather than 0.
+        row = eventually("what is known of the old one", lambda: [
+            s for s in fetch_json(new.http + "/api/overview")["servers"]
+            if s["id"] == old.name and s["role"] in ("unheard", "unreachable")])[0]
+        self.assertEqual((row["appliedIndex"], row["lagEntries"]), (None, None))
         new.process.terminate()
         self.assertEqual(new.process.wait(timeout=LIMIT_SECONDS), 0)
         eventually("why it leads no more",
@@ -315,6 +320,50 @@ class ObserveTest(unittest.TestCase):
                                    "jobs"], text=True, capture_output=True, check=True)
             self.assertIn("w1 leads namespace=jobs, epoch 1: nobody led before", done.stdout)
             self.assertIn("w1 leads, epoch 1", done.stdout)
+        finally:
+            worker.terminate()
+            worker.wait()
+            worker.stdout.close()
+
+    def test_8_workers_that_could_not_reach_the_store_tell_so(self):
+        servers = self.living()
+        arbiter = "muster://" + ",".join(s.grpc for s in servers)
+        worker = subprocess.Popen(
+            [BIN / "muster", "worker", "--arbiter", arbiter, "--namespace", "mail", "--id", "w2",
+             "--startup-jitter-max", "0s", "--heartbeat-interval", "500ms", "--heartbeat-jitter", "0s",
+             "--lease-timeout", "6s", "--worker-timeout", "8s",
+             "--circuit-breaker-failure-threshold", "2", "--circuit-breaker-reset-timeout", "1s",
+             "--http", "127.0.0.1:0", "--json"],
+            stdout=subprocess.PIPE, text=True)
+        try:
+            first = json.loads(worker.stdout.readline())
+            metrics = f"http://{first['address']}:{first['port']}/metrics"
+            eventually("it leads", lambda: 'muster_coordinator_leader{namespace="mail"} 1' in
+                       fetch(metrics))
+            events = Events(servers[0].http)
+            eventually("hello", lambda: events.of("hello"))
+            try:
+                for server in servers:
+                    server.process.send_signal(signal.SIGSTOP)
+                eventually("its breaker opens", lambda: re.search(
+                    r'breaker_trips_total\{namespace="mail"\} [1-9]', fetch(metrics)))
+            finally:
+                for server in servers:
+                    server.process.send_signal(signal.SIGCONT)
+            told = eventually("it is on the timeline", lambda: [
+                d for d in fetch_json(servers[0].http + "/api/decisions?q=w2%20of")["decisions"]
+                if d["kind"] == "breaker"])
+            self.assertEqual((told[0]["subject"], told[0]["to"]), ("namespace=mail", "w2"))
+            self.assertRegex(told[0]["text"], (
+                r"^w2 of namespace=mail reaches the store again; it could not from \d\d:\d\d:\d\d UTC "
+                r"for [\d.]+s: \d+ heartbeats failed, and its breaker opened"))
+            eventually("told live", lambda: [d for d in events.of("decision")
+                                             if d["text"] == told[0]["text"]])
+            done = subprocess.run([BIN / "muster", "explain", "--arbiter", arbiter, "--namespace",
+                                   "mail"], text=True, capture_output=True, check=True)
+            self.assertEqual(done.stdout.count(told[0]["text"]), 1, done.stdout)
+            self.assertRegex(fetch(servers[0].http + "/metrics"),
+                             r'muster_decisions_total\{kind="breaker"\} [1-9]')
         finally:
             worker.terminate()
             worker.wait()

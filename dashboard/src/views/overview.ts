@@ -2,7 +2,7 @@ import { get, nodeStates, type Overview, type SeriesAnswer, type Server } from '
 import type { App, View } from '../app.ts';
 import { heartbeatChart } from '../charts.ts';
 import { append, h, reconcile, repeat, setAttribute, setText } from '../dom.ts';
-import { clock, count, duration, plural } from '../format.ts';
+import { clock, count, duration, lastSeen, plural } from '../format.ts';
 import { SeriesWindow } from '../live/series.ts';
 import { card, decisionItem, nodesLink } from '../parts.ts';
 import { formatRoute } from '../route.ts';
@@ -91,9 +91,10 @@ function serversCard(app: App, signal: AbortSignal): HTMLElement {
     ['Server', ({ id }) => id],
     ['Role', ({ role }) => role],
     ['Epoch', ({ epoch }) => count(epoch)],
-    ['Applied', ({ appliedIndex }) => count(appliedIndex)],
-    ['Lag', ({ lagEntries }) => lagEntries === 0 ? 'none' : plural(lagEntries, 'entry', 'entries')],
-    ['Last seen', ({ lastSeenMs }) => lastSeenMs < 1000 ? 'now' : `${duration(lastSeenMs)} ago`],
+    ['Applied', ({ appliedIndex }) => appliedIndex === null ? '–' : count(appliedIndex)],
+    ['Lag', ({ lagEntries }) => lagEntries === null ? '–'
+      : lagEntries === 0 ? 'none' : plural(lagEntries, 'entry', 'entries')],
+    ['Last seen', ({ lastSeenMs, appliedIndex }) => lastSeen(lastSeenMs, appliedIndex !== null)],
     ['Address', ({ address }) => address],
     ['Version', ({ version }) => version],
   ];

@@ -7,18 +7,34 @@
 namespace muster::cluster {
 namespace {
 
-/// The namespace whose election the key is the state of.
-std::optional<std::string> namespace_of_state(std::string_view key) {
+/// A key of the coordinator's layout.
+struct CoordinatorKey {
+  std::string name_space;   ///< With what stands before it: muster://host/app has the prefix app/.
+  std::string_view within;  ///< The rest of the key.
+};
+
+std::optional<CoordinatorKey> coordinator_key(std::string_view key) {
   constexpr std::string_view kHead = "plugin=coordinator/namespace=";
-  constexpr std::string_view kTail = "/state.json";
-  // Below a prefix of the arbiter's address, too: muster://host/app.
   const auto at = key.find(kHead);
-  if (at == key.npos || !key.ends_with(kTail) || (at > 0 && key[at - 1] != '/')) return {};
+  if (at == key.npos || (at > 0 && key[at - 1] != '/')) return {};
   const std::size_t begin = at + kHead.size();
-  if (key.size() < begin + kTail.size()) return {};
-  const std::string_view name = key.substr(begin, key.size() - begin - kTail.size());
-  if (name.empty() || name.find('/') != name.npos) return {};
-  return std::string(key.substr(0, at)) + std::string(name);
+  const std::size_t end = key.find('/', begin);
+  if (end == key.npos || end == begin) return {};
+  return CoordinatorKey{
+      std::string(key.substr(0, at)) + std::string(key.substr(begin, end - begin)),
+      key.substr(end + 1)};
+}
+
+/// What a put decides, if anything: who leads a namespace, or that a worker is back.
+std::optional<Decision> describe_put(const StorePut& put, const KvEntry* entry, LogTime now) {
+  const auto key = coordinator_key(put.key);
+  if (!key) return {};
+  const std::string_view before = entry == nullptr ? std::string_view() : *entry->value;
+  if (key->within == "state.json") {
+    return describe_election(key->name_space, before, put.value, now);
+  }
+  if (!key->within.starts_with("workers/")) return {};
+  return describe_outage(key->name_space, before, put.value);
 }
 
 }  // namespace
@@ -73,11 +89,8 @@ Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
   if (command.guard) {
     if (Status s = kv_.check(command.guard->key, command.guard->when); !s) return s.error();
   }
-  if (const auto name_space = namespace_of_state(command.key)) {
-    const KvEntry* before = kv_.find(command.key);
-    auto elected = describe_election(*name_space, before == nullptr ? "" : *before->value,
-                                     command.value, place.time);
-    if (elected) decide(std::move(*elected), place.time);
+  if (auto decided = describe_put(command, kv_.find(command.key), place.time)) {
+    decide(std::move(*decided), place.time);
   }
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.put(command.key, command.value, revision, place.time);

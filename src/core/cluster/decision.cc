@@ -1,6 +1,7 @@
 #include "core/cluster/decision.h"
 
 #include <array>
+#include <cstdio>
 #include <utility>
 
 #include "core/election/records.h"
@@ -23,6 +24,16 @@ std::string seconds(Duration d) {
   std::string text = std::to_string(tenths / 10);
   if (tenths % 10 != 0) text += "." + std::to_string(tenths % 10);
   return text + "s";
+}
+
+/// The time of day; how long ago that was is told beside it.
+std::string clock(WallTime at) {
+  const std::chrono::hh_mm_ss time(
+      std::chrono::floor<std::chrono::seconds>(at - std::chrono::floor<std::chrono::days>(at)));
+  char text[64];
+  std::snprintf(text, sizeof text, "%02d:%02d:%02d UTC", int(time.hours().count()),
+                int(time.minutes().count()), int(time.seconds().count()));
+  return text;
 }
 
 std::string silence(const Cause& cause, Duration limit) {
@@ -102,6 +113,8 @@ std::string plain(const Decision& d) {
     case DecisionKind::kContention:
       return d.to + " took the lead of " + d.subject + " while the lease of " + d.from +
              " stood, epoch " + std::to_string(d.epoch);
+    case DecisionKind::kBreaker:
+      return d.to + " of " + d.subject + " reaches the store again";
     case DecisionKind::kBrake:
       return d.why == Why::kEnded
                  ? std::string("the brake holds nobody back any more")
@@ -136,7 +149,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
 }  // namespace
 
 const char* to_string(DecisionKind kind) {
-  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "unknown",
+  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "breaker",
                                      "brake",   "engine",     "server", "ring"};
   return name_of(kNames, kind);
 }
@@ -196,6 +209,27 @@ std::optional<Decision> describe_election(const std::string& name_space, std::st
                      membership::log_age(now, old.written_at, old.lease) < old.lease;
   // A judge of time by wall clocks, so only told to people: a skewed writer may look like this.
   if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kContention;
+  return d;
+}
+
+std::optional<Decision> describe_outage(const std::string& name_space, std::string_view before,
+                                        std::string_view after) {
+  const auto is = decode_worker(after);
+  if (!is || !is->outage) return {};
+  // A write whose answer was lost is repeated, and tells the same once more.
+  const auto was = decode_worker(before);
+  if (was && was->outage == is->outage) return {};
+  const Outage& outage = *is->outage;
+  Decision d;
+  d.kind = DecisionKind::kBreaker;
+  d.subject = kNamespaceSubject + name_space;
+  d.to = is->worker.value();
+  d.why = Why::kEnded;
+  d.detail = "it could not from " + clock(outage.since) + " for " + seconds(outage.lasted) + ": " +
+             std::to_string(outage.failures) +
+             (outage.failures == 1 ? " heartbeat" : " heartbeats") +
+             " failed, and its breaker opened";
+  if (outage.opened > 1) d.detail += " " + std::to_string(outage.opened) + " times";
   return d;
 }
 

@@ -20,8 +20,9 @@ enum class DecisionKind : std::uint8_t {
   kTransition = 1,  ///< Of a node.
   kLeader = 2,      ///< Of the servers, or of a namespace of the versioned store.
   kContention = 3,  ///< A leadership was taken while its lease stood.
-  kBrake = 5,       ///< 4 has never been written.
-  kEngine = 6,      ///< It did not answer for a while.
+  kBreaker = 4,     ///< Of a worker that could not reach the store for a while.
+  kBrake = 5,
+  kEngine = 6,  ///< It did not answer for a while.
   kServer = 7,
   kRing = 8,
 };
@@ -60,7 +61,7 @@ struct Decision {
   DecisionKind kind = DecisionKind::kUnknown;
   std::string subject;  ///< A node, "servers", "namespace=NAME", a server, "ring", "brake".
   std::string from;     ///< A state, or who led; empty when there was none.
-  std::string to;
+  std::string to;       ///< Likewise; of a breaker, the worker whose it is.
   Why why = Why::kUnknown;
   std::optional<membership::Cause> cause{};  ///< Of a judgement by the failure detector.
   std::string asked_by{};                    ///< Who sent the request that led to it.
@@ -85,6 +86,11 @@ inline constexpr const char* kNamespaceSubject = "namespace=";
 [[nodiscard]] std::optional<Decision> describe_election(const std::string& name_space,
                                                         std::string_view before,
                                                         std::string_view after, LogTime now);
+/// Likewise for a write to the file of a worker, which tells there that it could not reach the
+/// store. What it told in `before` already is not told again.
+[[nodiscard]] std::optional<Decision> describe_outage(const std::string& name_space,
+                                                      std::string_view before,
+                                                      std::string_view after);
 
 /// In the protobuf wire format; unknown fields survive. kCorrupt when damaged.
 [[nodiscard]] std::string encode(const Decision& decision);

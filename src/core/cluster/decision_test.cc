@@ -110,6 +110,62 @@ TEST_F(DecisionTest, ElectionsInTheStoreAreTold) {
   EXPECT_EQ(state_.decisions().newest(), 4U);
 }
 
+TEST_F(DecisionTest, AWorkerWhoseBreakerOpenedIsToldOnceItIsBack) {
+  const std::string key = "app/plugin=coordinator/namespace=jobs/workers/worker=w2.json";
+  WorkerRecord record;
+  record.worker = WorkerId("w2");
+  record.incarnation = Incarnation("i");
+  const auto write = [&](std::int64_t second, std::optional<Outage> outage) {
+    record.nonce = Nonce(std::to_string(index_));
+    record.outage = outage;
+    apply(StorePut{key, encode(record), AnyVersion{}, {}, {}}, second);
+  };
+  write(0, {});
+  write(9, {});
+  EXPECT_EQ(state_.decisions().newest(), 0U) << "a worker that reaches the store decides nothing";
+
+  // The time of the tests begins at 22:13:20 UTC.
+  write(60, Outage{at(20), 31500ms, 7, 3});
+  EXPECT_EQ(told(),
+            "w2 of namespace=app/jobs reaches the store again; it could not from 22:13:40 UTC for "
+            "31.5s: 7 heartbeats failed, and its breaker opened 3 times");
+  EXPECT_EQ(last().kind, DecisionKind::kBreaker);
+  EXPECT_STREQ(to_string(last().kind), "breaker");
+  EXPECT_EQ(last().subject, "namespace=app/jobs");
+  EXPECT_EQ(last().to, "w2");
+  EXPECT_EQ(last().at, at(60));
+
+  write(61, Outage{at(20), 31500ms, 7, 3});
+  EXPECT_EQ(state_.decisions().newest(), 1U) << "written again, as after an answer that was lost";
+  write(70, {});
+  EXPECT_EQ(state_.decisions().newest(), 1U);
+
+  // It was away for so long that its file had been removed.
+  apply(StoreRemove{key, AnyVersion{}, {}}, 400);
+  write(500, Outage{at(80), 420s, 1, 1});
+  EXPECT_EQ(told(),
+            "w2 of namespace=app/jobs reaches the store again; it could not from 22:14:40 UTC for "
+            "420s: 1 heartbeat failed, and its breaker opened");
+  EXPECT_EQ(state_.decisions().newest(), 2U);
+}
+
+TEST_F(DecisionTest, OnlyWorkersTellOfOutages) {
+  WorkerRecord record;
+  record.worker = WorkerId("w2");
+  record.outage = Outage{at(20), 31s, 7, 3};
+  for (const char* key : {"plugin=coordinator/namespace=jobs/metadata.json",
+                          "plugin=coordinator/namespace=jobs/workers",
+                          "plugin=coordinator/namespace=/workers/worker=w2.json",
+                          "xplugin=coordinator/namespace=jobs/workers/worker=w2.json",
+                          "plugin=coordinator/namespace=jobs", "workers/worker=w2.json"}) {
+    apply(StorePut{key, encode(record), AnyVersion{}, {}, {}});
+    EXPECT_EQ(state_.decisions().newest(), 0U) << key;
+  }
+  apply(StorePut{
+      "plugin=coordinator/namespace=jobs/workers/worker=w2.json", "no JSON", AnyVersion{}, {}, {}});
+  EXPECT_EQ(state_.decisions().newest(), 0U);
+}
+
 TEST_F(DecisionTest, SurvivesASnapshotWithFieldsOfTheFuture) {
   state_.begin_term("s1", Epoch(4), at(0));
   apply(ChangeTopology{registration("n1"), {"somebody", membership::Cause{}}});

@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
 // A lease beyond this is not a lease: it would lock everybody out.
 constexpr std::chrono::milliseconds kLeaseMax = 24h;
+constexpr std::chrono::milliseconds kOutageMax = std::chrono::days(3650);
 
 Error corrupt(const char* file, const std::string& why) {
   return {Errc::kCorrupt, std::string(file) + ": " + why};
@@ -54,9 +55,10 @@ WallTime wall(const Json& json, const char* name) {
   return wall_from_ms(static_cast<std::int64_t>(number(json, name).value_or(0)));
 }
 
-// No more than the longest lease: a number from outside must not overflow a Duration.
-Duration milliseconds(const Json& json, const char* name) {
-  return std::min(std::chrono::milliseconds(number(json, name).value_or(0)), kLeaseMax);
+// No more than `most`: a number from outside must not overflow a Duration.
+Duration milliseconds(const Json& json, const char* name,
+                      std::chrono::milliseconds most = kLeaseMax) {
+  return std::min(std::chrono::milliseconds(number(json, name).value_or(0)), most);
 }
 
 Json parse_object(std::string_view body) {
@@ -76,6 +78,15 @@ Result<Duration> lease_of(const Json& json) {
   const std::chrono::milliseconds lease(*end - *start);
   if (lease > kLeaseMax) return corrupt("state.json", "the lease is longer than a day");
   return Duration(lease);
+}
+
+std::optional<Outage> outage_of(const Json& json) {
+  const auto it = json.find("outage");
+  if (it == json.end() || !it->is_object()) return {};
+  const auto failures = number(*it, "failures");
+  const auto opened = number(*it, "opened");
+  if (!failures || !opened || *opened == 0) return {};
+  return Outage{wall(*it, "since"), milliseconds(*it, "lasted", kOutageMax), *failures, *opened};
 }
 
 }  // namespace
@@ -212,6 +223,12 @@ std::string encode(const WorkerRecord& record) {
   json["namespace"] = record.name_space;
   if (record.stopped) json["stopped"] = true;
   if (record.sweep) json["sweep"] = true;
+  if (record.outage) {
+    json["outage"] = {{"since", to_ms(record.outage->since)},
+                      {"lasted", to_ms(record.outage->lasted)},
+                      {"failures", record.outage->failures},
+                      {"opened", record.outage->opened}};
+  }
   return dump(json);
 }
 
@@ -231,6 +248,7 @@ Result<WorkerRecord> decode_worker(std::string_view body) {
   record.name_space = text(json, "namespace");
   record.stopped = flag(json, "stopped");
   record.sweep = flag(json, "sweep");
+  record.outage = outage_of(json);
   return record;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +65,16 @@ inline constexpr int kMetadataFormat = 1;
 [[nodiscard]] std::string encode(const NamespaceMetadata& metadata, std::string_view previous = {});
 [[nodiscard]] Result<NamespaceMetadata> decode_metadata(std::string_view body);
 
+/// A time in which a worker could not reach the store, so that its breaker opened. It can be told
+/// only once it is over. For people; nothing is decided by it.
+struct Outage {
+  WallTime since{};            ///< The first heartbeat that failed began, by the worker's clock.
+  Duration lasted{};           ///< Until one succeeded; at most ten years.
+  std::uint64_t failures = 0;  ///< Heartbeats that failed, as the breaker counts them.
+  std::uint64_t opened = 0;    ///< How often the breaker opened; at least once.
+  bool operator==(const Outage&) const = default;
+};
+
 /// The content of `workers/worker={id}.json`.
 struct WorkerRecord {
   WorkerId worker;
@@ -79,6 +90,7 @@ struct WorkerRecord {
   /// The file is about to be removed by the leader. Nobody writes over it, so that the removal
   /// hits nothing else even on a store that cannot remove at a revision.
   bool sweep = false;
+  std::optional<Outage> outage{};  ///< The one that has just ended; later writes leave it out.
   bool operator==(const WorkerRecord&) const = default;
 };
 

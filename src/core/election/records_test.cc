@@ -99,7 +99,24 @@ TEST(WorkerRecordTest, SurvivesEncodingAndDecoding) {
   record.stopped = true;
   record.sweep = true;
   EXPECT_EQ(*decode_worker(encode(record)), record);
+  record.outage = Outage{wall_from_ms(1), 31s, 7, 3};
+  EXPECT_EQ(*decode_worker(encode(record)), record);
   EXPECT_TRUE(decode_worker("{}").is(Errc::kCorrupt));
+}
+
+TEST(WorkerRecordTest, AnOutageIsReadOnlyWhenItIsOne) {
+  const auto outage = [](const std::string& text) {
+    return decode_worker(R"({"workerId":"w1","outage":)" + text + "}")->outage;
+  };
+  EXPECT_EQ(decode_worker(R"({"workerId":"w1"})")->outage, std::nullopt);
+  EXPECT_EQ(outage(R"({"since":5,"lasted":31000,"failures":7,"opened":3,"newer":true})"),
+            (Outage{wall_from_ms(5), 31s, 7, 3}));
+  for (const char* none : {"null", "[]", "7", "{}", R"({"since":5,"lasted":1,"failures":7})",
+                           R"({"failures":7,"opened":0})", R"({"failures":-1,"opened":1})"}) {
+    EXPECT_EQ(outage(none), std::nullopt) << none;
+  }
+  EXPECT_EQ(outage(R"({"lasted":9007199254740991,"failures":1,"opened":1})")->lasted,
+            std::chrono::days(3650));
 }
 
 TEST(NamespaceKeysTest, FollowTheLayoutOfTheOriginal) {

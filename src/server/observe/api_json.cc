@@ -18,6 +18,11 @@ Json value_of(const std::optional<double>& value) {
   return std::round(*value * 1000) / 1000;
 }
 
+/// Null when it is not known.
+Json known(const std::optional<std::uint64_t>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
 /// Transitions name states, which are in lower case here.
 std::string side(const cluster::Decision& d, const std::string& text) {
   return d.kind == cluster::DecisionKind::kTransition ? to_lower(text) : text;
@@ -54,9 +59,9 @@ Json to_json(const Overview& o) {
                        {"address", row.address},
                        {"role", row.role},
                        {"epoch", o.leader ? o.leader->epoch : 0},
-                       {"appliedIndex", row.applied_index},
-                       {"lagEntries", row.lag_entries},
-                       {"lastSeenMs", ms(row.last_seen)},
+                       {"appliedIndex", known(row.applied_index)},
+                       {"lagEntries", known(row.lag_entries)},
+                       {"lastSeenMs", row.last_seen ? Json(ms(*row.last_seen)) : Json(nullptr)},
                        {"version", row.version}});
   }
   json["servers"] = std::move(servers);

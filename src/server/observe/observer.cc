@@ -156,20 +156,23 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
   const rlog::ReplicatedLog& log = subject_->replica->log();
   const std::uint64_t head = log.head_seen().value();
   for (const auto& [id, server] : subject_->replica->state().servers()) {
-    ServerRow row{id, server.address, "unreachable", 0, 0, 0s, server.version};
+    ServerRow row{id, server.address, "unheard", {}, {}, {}, server.version};
     const auto seen = sightings.find(id);
     if (id == options_.server) {
       row.role = "follower";
       row.applied_index = log.applied().value();
+      row.last_seen = 0s;
     } else if (seen != sightings.end()) {
-      row.applied_index = seen->second.applied;
+      // A leader knows nothing yet of one that has not announced itself in its term.
+      if (seen->second.applied > 0) row.applied_index = seen->second.applied;
       row.last_seen = seen->second.ago;
-      if (row.last_seen < kUnreachable) row.role = "follower";
+      if (row.applied_index) row.role = "follower";
+      if (seen->second.ago >= kUnreachable) row.role = "unreachable";
     } else if (id == leader.id) {
       row.applied_index = head;
     }
     if (id == leader.id) row.role = "leader";
-    row.lag_entries = head - std::min(head, row.applied_index);
+    if (row.applied_index) row.lag_entries = head - std::min(head, *row.applied_index);
     rows.push_back(std::move(row));
   }
   return rows;

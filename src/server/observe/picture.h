@@ -37,10 +37,11 @@ using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
 struct ServerRow {
   std::string id;
   std::string address;
-  std::string role;  ///< leader, follower or unreachable.
-  std::uint64_t applied_index = 0;
-  std::uint64_t lag_entries = 0;
-  Duration last_seen{0};
+  std::string role;  ///< leader, follower, unreachable, or unheard: nothing is known yet.
+  std::optional<std::uint64_t> applied_index;
+  std::optional<std::uint64_t> lag_entries;
+  /// Without an applied index: how long it has not been heard at least.
+  std::optional<Duration> last_seen;
   std::string version;
 };
 

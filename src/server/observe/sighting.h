@@ -6,10 +6,10 @@
 
 namespace muster::server {
 
-/// The last sign of life of another server.
+/// The last sign of life of another server, as the leader knows it.
 struct Sighting {
-  Duration ago{0};
-  std::uint64_t applied = 0;  ///< How far it had read the log; 0 when it did not say.
+  Duration ago{0};            ///< Since the term began for one that has not been heard in it.
+  std::uint64_t applied = 0;  ///< How far it had read the log; 0 when it has not been heard.
 };
 
 }  // namespace muster::server

@@ -39,7 +39,10 @@ class AdminService {
       : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
 
   void add_to(rpc::Router& router);
-  void begin_term() { attendance_.begin(cluster_.loop().now()); }
+  void begin_term() {
+    attendance_.begin(cluster_.loop().now());
+    applied_.clear();
+  }
   /// Whom of the servers this one has heard while it leads.
   [[nodiscard]] const cluster::Attendance& attendance() const { return attendance_; }
   /// And what they said of themselves.

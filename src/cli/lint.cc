@@ -1,5 +1,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -46,26 +48,15 @@ class LintCommand final : public Command {
     add_count(app, "--workers", workers_, "How many workers take part");
     add_count(app, "--nodes", nodes_, "How many nodes send heartbeats to one musterd");
     add_duration(app, "--node-heartbeat-interval", node_interval_, "How often each of them does");
-    add_text(app, "--limits-all-heartbeats", "RATE", all_heartbeats_,
+    add_text(app, "--limits-heartbeat", "RATE", heartbeat_,
              "musterd's limit of that name, PER_MINUTE:BURST");
+    add_text(app, "--limits-all-heartbeats", "RATE", all_heartbeats_, "The same");
+    add_text(app, "--limits-all-writes", "RATE", all_writes_, "The same");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    const auto rate = parse_rate(all_heartbeats_);
-    if (!rate) return {Errc::kInvalid, "--limits-all-heartbeats: " + rate.error().message};
-    if (node_interval_ <= Duration(0)) {
-      return {Errc::kInvalid, "--node-heartbeat-interval must be above zero"};
-    }
-    limits_.all_heartbeats = *rate;
-    if (Status status = limits_.validate(node_interval_); !status) return status.error();
-    const std::uint64_t nodes_max = limits_.nodes_max(node_interval_);
-    if (nodes_ > nodes_max) {
-      return {Errc::kInvalid, "the limits of one musterd allow " + std::to_string(nodes_max) +
-                                  " nodes with a heartbeat every " +
-                                  format_duration(node_interval_) + ", not " +
-                                  std::to_string(nodes_) + "; raise --limits-all-heartbeats"};
-    }
+    if (Status status = read_limits(); !status) return status.error();
     if (Status status = options_.validate(); !status) return status.error();
     const FleetPlan plan = plan_fleet(options_, workers_);
     if (json_) {
@@ -77,6 +68,36 @@ class LintCommand final : public Command {
   }
 
  private:
+  [[nodiscard]] Status read_limits() {
+    const std::tuple<const char*, std::string*, Rate*> rates[] = {
+        {"--limits-heartbeat", &heartbeat_, &limits_.heartbeat},
+        {"--limits-all-heartbeats", &all_heartbeats_, &limits_.all_heartbeats},
+        {"--limits-all-writes", &all_writes_, &limits_.all_writes}};
+    for (const auto& [name, text, target] : rates) {
+      const auto rate = parse_rate(*text);
+      if (!rate) return {Errc::kInvalid, std::string(name) + ": " + rate.error().message};
+      *target = *rate;
+    }
+    if (node_interval_ <= Duration(0)) {
+      return {Errc::kInvalid, "--node-heartbeat-interval must be above zero"};
+    }
+    if (Status status = limits_.validate(node_interval_); !status) return status.error();
+    const std::uint64_t nodes_max = limits_.nodes_max(node_interval_);
+    if (nodes_ <= nodes_max) return Done{};
+    return {Errc::kInvalid, "the limits of one musterd allow " + std::to_string(nodes_max) +
+                                " nodes with a heartbeat every " + format_duration(node_interval_) +
+                                ", not " + std::to_string(nodes_) + "; raise --" +
+                                tightest().first};
+  }
+
+  /// Which of the limits on all heartbeats comes first.
+  [[nodiscard]] std::pair<std::string, Rate> tightest() const {
+    if (limits_.all_writes.per_minute < limits_.all_heartbeats.per_minute) {
+      return {"limits-all-writes", limits_.all_writes};
+    }
+    return {"limits-all-heartbeats", limits_.all_heartbeats};
+  }
+
   [[nodiscard]] std::string to_json(const FleetPlan& plan) const {
     const Json json = {{"workers", workers_},
                        {"heartbeatInterval", to_ms(options_.heartbeat_interval)},
@@ -124,9 +145,9 @@ class LintCommand final : public Command {
                       "GET; 730 hours)"},
          {"musterd", "at most " + std::to_string(limits_.nodes_max(node_interval_)) +
                          " nodes for one server, with a heartbeat every " + time(node_interval_) +
-                         " (" + std::to_string(limits_.all_heartbeats.per_minute) +
-                         " heartbeats a minute, " + std::to_string(limits_.all_heartbeats.burst) +
-                         " at once)"}});
+                         " (" + tightest().first + ": " +
+                         std::to_string(tightest().second.per_minute) + " a minute, " +
+                         std::to_string(tightest().second.burst) + " at once)"}});
   }
 
   CoordinatorOptions options_;
@@ -134,7 +155,9 @@ class LintCommand final : public Command {
   RequestLimitOptions limits_;
   std::uint32_t nodes_ = 1;
   Duration node_interval_ = 10s;
+  std::string heartbeat_ = "10:5";
   std::string all_heartbeats_ = "10000:500";
+  std::string all_writes_ = "50000:1000";
   bool json_ = false;
 };
 

@@ -26,6 +26,10 @@ struct HttpRequest {
   bool once = false;
   /// Straight to the host, whatever proxy the environment names; for link-local services.
   bool direct = false;
+  /// Where TLS itself says so, a host that does not take our certificate, or whose own we do not
+  /// believe, is kDenied. With TLS 1.3 the former is heard in the place of an answer, if at all: a
+  /// connection that is reset may lose it.
+  bool tell_refusals = false;
   std::size_t answer_bytes_max = std::size_t{64} << 20;
 };
 
@@ -43,7 +47,8 @@ struct HttpResponse {
 /// Any answer with a status is a success here, whatever the status; redirects are not followed.
 /// Failures are told apart by what they leave behind: kUnavailable when the request was certainly
 /// never sent (no such host, refused, TLS handshake failed, deadline before the connection),
-/// kAmbiguous when it may have been, kCorrupt when the answer is larger than allowed. Each request
+/// kAmbiguous when it may have been, kCorrupt when the answer is larger than allowed, kDenied where
+/// HttpRequest::tell_refusals says so. Each request
 /// ends by its deadline, which passes during suspend too. Messages hold the host, never a path, a
 /// header or a body.
 ///

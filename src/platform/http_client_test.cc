@@ -112,6 +112,20 @@ TEST_F(HttpClientTest, AConnectionClosedWithoutAnAnswerMayHaveBeenSent) {
   EXPECT_TRUE(send(request(server.url() + "/")).get().is(Errc::kAmbiguous));
 }
 
+TEST_F(HttpClientTest, ARefusalIsToldOnlyWhereTlsItselfSaysSo) {
+  Server server([](const Server::Request&) { return Server::Reply{.fault = Fault::kClose}; });
+  HttpRequest asked = request(server.url() + "/");
+  asked.tell_refusals = true;
+  EXPECT_TRUE(send(asked).get().is(Errc::kAmbiguous)) << "it may have any reason";
+  asked = request("https" + server.url().substr(4) + "/secret-path");
+  asked.tell_refusals = true;
+  EXPECT_FALSE(send(asked).get().ok());
+  make_client({.ca_file = "/nonexistent"});
+  const auto answer = send(asked).get();
+  ASSERT_TRUE(answer.is(Errc::kDenied)) << answer.error().message;
+  EXPECT_EQ(answer.error().message.find("secret-path"), std::string::npos);
+}
+
 TEST_F(HttpClientTest, ATruncatedBodyIsNoAnswer) {
   Server server([](const Server::Request&) {
     return Server::Reply{200, "0123456789", {}, Fault::kCutBody};

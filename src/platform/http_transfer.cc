@@ -70,6 +70,15 @@ void Transfer::set_headers() {
   set(easy_, CURLOPT_HTTPHEADER, headers_);
 }
 
+bool Transfer::refused(CURLcode code) const {
+  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM ||
+      code == CURLE_SSL_CACERT_BADFILE) {
+    return true;
+  }
+  // OpenSSL's words: an alert is what the other side sends before it closes.
+  return std::string_view(detail_.data()).find(" alert ") != std::string_view::npos;
+}
+
 Result<HttpResponse> Transfer::finish(CURLcode code) {
   if (code != CURLE_OK) return failure(code);
   long status = 0;
@@ -86,6 +95,9 @@ Error Transfer::failure(CURLcode code) const {
   std::string why = curl_easy_strerror(code);
   // Only here does libcurl's own text say more, and nothing of the request is in it.
   if (code == CURLE_PEER_FAILED_VERIFICATION && detail_[0] != '\0') why = detail_.data();
+  if (request_.tell_refusals && refused(code)) {
+    return {Errc::kDenied, host() + ": " + (detail_[0] != '\0' ? detail_.data() : why)};
+  }
   if (sent_) return {Errc::kAmbiguous, "no complete answer from " + host() + ": " + why};
   return {Errc::kUnavailable, "cannot reach " + host() + ": " + why};
 }

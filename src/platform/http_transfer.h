@@ -39,6 +39,7 @@ class Transfer {
   void set_method();
   void set_headers();
   [[nodiscard]] Error failure(CURLcode code) const;
+  [[nodiscard]] bool refused(CURLcode code) const;
   [[nodiscard]] std::string host() const;
 
   static int on_ready_to_send(void* self, char*, char*, int, int);

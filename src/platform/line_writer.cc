@@ -21,18 +21,19 @@ LineWriter::~LineWriter() {
   if (thread_.joinable()) thread_.join();
 }
 
-void LineWriter::write(std::string lines) {
+bool LineWriter::write(std::string lines) {
   {
     MutexLock lock(mutex_);
     if (!queue_.empty() && bytes_ + lines.size() > bytes_max_) {
       ++dropped_;
-      return;
+      return false;
     }
     start();
     bytes_ += lines.size();
     queue_.push_back(std::move(lines));
   }
   changed_.notify_all();
+  return true;
 }
 
 bool LineWriter::drain(Duration limit) {

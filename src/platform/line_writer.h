@@ -30,8 +30,8 @@ class LineWriter {
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
-  /// One line or more, each with its newline.
-  void write(std::string lines) EXCLUDES(mutex_);
+  /// One line or more, each with its newline. False when they were dropped.
+  bool write(std::string lines) EXCLUDES(mutex_);
   /// True once everything was written; false when that takes longer than `limit`.
   [[nodiscard]] bool drain(Duration limit) EXCLUDES(mutex_);
 

@@ -71,7 +71,8 @@ TEST_F(LineWriterTest, AReaderThatStopsReadingDelaysNobodyAndIsToldWhatItMissed)
   LineWriter lines(writer.get(), /*bytes_max=*/4096);
   set_log_sink([&](const LogLine& line) { lines.write(format_text(line) + "\n"); });
   const std::string filling(200, 'x');
-  for (int n = 0; n < kLines; ++n) lines.write(filling + "\n");
+  int dropped = 0;
+  for (int n = 0; n < kLines; ++n) dropped += lines.write(filling + "\n") ? 0 : 1;
   EXPECT_FALSE(lines.drain(10ms));
 
   std::thread slow([&] { read_until("the end\n"); });
@@ -86,6 +87,7 @@ TEST_F(LineWriterTest, AReaderThatStopsReadingDelaysNobodyAndIsToldWhatItMissed)
     ++others;
   }
   EXPECT_GT(lost, 0);
+  EXPECT_EQ(lost, dropped);
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n') - others + lost, kLines);
 }
 

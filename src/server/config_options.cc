@@ -185,6 +185,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_count(c.connections, v); }},
       {"limits-watches", "N", "Watches that a client may have open; 10",
        [](Config& c, Text v) { return set_count(c.limits.watches, v); }},
+      {"limits-calls", "N", "Calls of any kind that a client may have open; 1000",
+       [](Config& c, Text v) { return set_count(c.limits.calls, v); }},
       {"limits-all-heartbeats", "RATE", "Heartbeats of all clients; 10000:500",
        [](Config& c, Text v) { return set_rate(c.limits.all_heartbeats, v); }},
       {"limits-all-registers", "RATE", "Registrations of all clients; 1000:50",

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +16,8 @@
 #include "base/log_throttle.h"
 #include "base/mutex.h"
 #include "platform/event_loop.h"
+#include "platform/line_writer.h"
+#include "platform/process.h"
 #include "platform/signal_watch.h"
 #include "platform/signals.h"
 #include "platform/system_clock.h"
@@ -33,40 +36,64 @@ std::optional<std::string> environment(std::string_view name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-void complain(const std::string& sentence) {
-  std::cerr << "musterd: " + sentence + "\n";
+/// What this process says. Nothing here waits for a reader: the loop has a lease to renew.
+struct Output {
+  LineWriter out{STDOUT_FILENO};
+  LineWriter err{STDERR_FILENO};
+
+  /// True once everything was written; false when that takes too long.
+  [[nodiscard]] bool drain() { return out.drain(1s) && err.drain(1s); }
+};
+/// Shared with whoever may log to the very end.
+using OutputPtr = std::shared_ptr<Output>;
+
+void complain(Output& output, const std::string& sentence) {
+  output.err.write("musterd: " + sentence + "\n");
 }
 
-/// One line on standard error for each, repeats left out.
-LogSink log_sink(const ServerConfig& config, server::Metrics* metrics = nullptr) {
-  struct State {
-    Mutex mutex;
-    LogThrottle throttle GUARDED_BY(mutex);
-  };
-  return [state = std::make_shared<State>(), json = config.log_json, id = config.id,
-          metrics](const LogLine& line) {
-    LogThrottle::Verdict verdict;
+std::string as_text(const LogLine& line) {
+  return "musterd: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
+}
+
+/// One line on standard error for each, repeats left out. Any thread.
+class ServerLog {
+ public:
+  ServerLog(const ServerConfig& config, OutputPtr output)
+      : json_(config.log_json), id_(config.id), output_(std::move(output)) {}
+
+  /// Where it is counted what was not written; null: nowhere.
+  void count_in(server::Metrics* metrics) EXCLUDES(mutex_) {
+    MutexLock lock(mutex_);
+    metrics_ = metrics;
+  }
+  void write(LogLine line) EXCLUDES(mutex_) {
     {
-      MutexLock lock(state->mutex);
-      verdict = state->throttle.judge(line, boot_now());
+      MutexLock lock(mutex_);
+      const LogThrottle::Verdict verdict = throttle_.judge(line, boot_now());
+      if (!verdict.pass) {
+        if (metrics_ != nullptr) metrics_->log_suppressed.Increment();
+        return;
+      }
+      if (verdict.left_out > 0) {
+        line.fields.emplace_back("left_out", std::to_string(verdict.left_out));
+      }
     }
-    if (!verdict.pass) {
-      if (metrics != nullptr) metrics->log_suppressed.Increment();
+    if (json_) line.fields.emplace_back("server", id_);
+    if (output_->err.write(json_ ? format_json(line, system_wall_now()) + "\n" : as_text(line))) {
       return;
     }
-    LogLine whole = line;
-    if (verdict.left_out > 0) {
-      whole.fields.emplace_back("left_out", std::to_string(verdict.left_out));
-    }
-    if (json) {
-      whole.fields.emplace_back("server", id);
-      std::cerr << format_json(whole, system_wall_now()) + "\n";
-    } else {
-      std::cerr << "musterd: " + std::string(to_string(line.level)) + ": " + format_text(whole) +
-                       "\n";
-    }
-  };
-}
+    MutexLock lock(mutex_);
+    if (metrics_ != nullptr) metrics_->log_lost.Increment();
+  }
+
+ private:
+  const bool json_;
+  const std::string id_;
+  const OutputPtr output_;
+  Mutex mutex_;
+  LogThrottle throttle_ GUARDED_BY(mutex_);
+  server::Metrics* metrics_ GUARDED_BY(mutex_) = nullptr;
+};
 
 /// What an operator may change while a server runs, read as it was at the start.
 void reload(Server& server, const std::vector<std::string>& words) {
@@ -79,15 +106,21 @@ void reload(Server& server, const std::vector<std::string>& words) {
 }
 
 /// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.
-int run(const ServerConfig& config, const std::vector<std::string>& words, StopSignals& signals) {
+int run(const ServerConfig& config, const std::vector<std::string>& words, StopSignals& signals,
+        const OutputPtr& output) {
   if (!config.data_dir.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(config.data_dir, failed);
     if (failed) {
-      complain("--data-dir " + config.data_dir + " cannot be made: " + failed.message());
+      complain(*output, "--data-dir " + config.data_dir + " cannot be made: " + failed.message());
       return kUsage;
     }
   }
+  const auto say = [&](const std::string& text) {
+    output->out.write("musterd " + config.id + ": " + text + "\n");
+  };
+  const auto log = std::make_shared<ServerLog>(config, output);
+  set_log_sink([log](const LogLine& line) { log->write(line); }, config.log_level);
   EventLoop loop;
   int code = 0;
   std::unique_ptr<Server> server;
@@ -95,30 +128,27 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   server = std::make_unique<Server>(
       config, Server::Surroundings{loop, system_random(),
                                    [&](const Error& error) {
-                                     complain(error.message);
+                                     complain(*output, error.message);
                                      code = kFailed;
                                      signals.request();
                                    },
                                    [&](rlog::Index last) {
-                                     std::cout << "musterd " << config.id << ": " << config.restore
-                                               << " is restored, up to entry " << last.value()
-                                               << "; start this server without --restore"
-                                               << std::endl;
+                                     say(config.restore + " is restored, up to entry " +
+                                         std::to_string(last.value()) +
+                                         "; start this server without --restore");
                                      signals.request();
                                    },
                                    server::page_files()});
-  set_log_sink(log_sink(config, &server->metrics()), config.log_level);
+  log->count_in(&server->metrics());
   const auto address = server->start();
   if (!address) {
-    complain(address.error().message);
+    complain(*output, address.error().message);
+    log->count_in(nullptr);
     return kFailed;
   }
-  std::cout << "musterd " << config.id << ": gRPC on " << *address
-            << (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)") << std::endl;
-  if (!server->http_address().empty()) {
-    std::cout << "musterd " << config.id << ": page and metrics on " << server->http_address()
-              << "/" << std::endl;
-  }
+  say("gRPC on " + *address +
+      (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)"));
+  if (!server->http_address().empty()) say("page and metrics on " + server->http_address() + "/");
   std::thread waiter([&] {
     signals.wait();
     loop.post([&] { server->stop([&] { loop.stop(); }); });
@@ -126,29 +156,38 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   loop.run();
   waiter.join();
   // Its metrics go with it, and it may have more to say.
-  set_log_sink(log_sink(config));
+  log->count_in(nullptr);
   server.reset();
   return code;
 }
 
-int main(const std::vector<std::string>& words) {
-  rpc::require_tls13();
-  StopSignals signals;
-  ignore_broken_pipes();
-  set_log_sink([](const LogLine& line) {
-    std::cerr << "musterd: " + std::string(to_string(line.level)) + ": " + format_text(line) + "\n";
-  });
-  rpc::log_what_grpc_says();
+int start(const std::vector<std::string>& words, StopSignals& signals, const OutputPtr& output) {
   const auto command = read_server_config(words, environment);
   if (!command) {
-    complain(command.error().message);
+    complain(*output, command.error().message);
     return kUsage;
   }
   if (command->help || command->version) {
     std::cout << (command->help ? server_help() : std::string("musterd " MUSTER_VERSION "\n"));
     return 0;
   }
-  return run(command->config, words, signals);
+  return run(command->config, words, signals, output);
+}
+
+int main(const std::vector<std::string>& words) {
+  open_missing_standard_descriptors();
+  rpc::require_tls13();
+  StopSignals signals;
+  ignore_broken_pipes();
+  const auto output = std::make_shared<Output>();
+  set_log_sink([output](const LogLine& line) { output->err.write(as_text(line)); });
+  rpc::log_what_grpc_says();
+  const int code = start(words, signals, output);
+  // A reader that has stopped reading holds up the threads that write, but not this process.
+  const bool written = output->drain();
+  set_log_sink({});
+  if (!written || !output->drain()) ::_exit(code);
+  return code;
 }
 
 }  // namespace

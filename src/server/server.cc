@@ -19,6 +19,7 @@
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
 #include "store/open.h"
+#include "store/url.h"
 
 namespace muster {
 namespace {
@@ -57,6 +58,17 @@ bool is_stream(const std::string& method) {
   return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
          method.ends_with("/PutStream") || method.ends_with("/Watch") ||
          method.ends_with("/Backup");
+}
+
+/// Certificates at every door of this server are worth little when its engine has none.
+void warn_of_plaintext(const etcd::Address& engine) {
+  if (engine.names_files()) return;
+  for (const std::string& endpoint : engine.endpoints) {
+    const auto address = Address::parse(endpoint, 2379);
+    if (!address || address->is_loopback()) continue;
+    return log_warn("the engine is reached without TLS: who reads the network reads the state",
+                    {{"engine", endpoint}});
+  }
 }
 
 }  // namespace
@@ -170,7 +182,7 @@ Result<std::string> Server::start() {
     start_engine();
   } else {
     // Soon, and not now: a store that cannot be opened is told like any later trouble.
-    loop_.post(lifetime_.wrap([this] { join(config_.engine); }));
+    loop_.post(lifetime_.wrap([this] { reach_engine(); }));
   }
   return address_;
 }
@@ -188,9 +200,9 @@ server::Observer::Options Server::observer_options() {
     levels.certificate_left_s =
         std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
     if (tls_->revocations() == nullptr) return;
-    if (const auto age = tls_->revocations()->health().age) {
-      levels.crl_age_s = std::chrono::duration<double>(*age).count();
-    }
+    const server::CrlKeeper::Health lists = tls_->revocations()->health();
+    levels.crl_failures = static_cast<double>(lists.failures);
+    if (lists.age) levels.crl_age_s = std::chrono::duration<double>(*lists.age).count();
   };
   return options;
 }
@@ -240,6 +252,25 @@ void Server::start_engine() {
         join(*url);
       },
       [this](const Error& error) { on_fatal_(error); });
+}
+
+// An etcd that is away is waited for. One that is there and wants another certificate is not: it
+// would be waited for in vain.
+void Server::reach_engine() {
+  const auto url = Url::parse(config_.engine);
+  if (stopping_ || !url || url->scheme != "etcd") return join(config_.engine);
+  auto address = etcd::Address::read(*url);
+  if (!address) return on_fatal_(address.error());
+  warn_of_plaintext(*address);
+  door_ = std::make_unique<etcd::Door>(loop_, std::move(*address));
+  door_->knock(lifetime_.wrap([this](const Status& let_in) {
+    if (!let_in) return on_fatal_(let_in.error());
+    // Not from within the door, which has served.
+    loop_.post(lifetime_.wrap([this] {
+      door_.reset();
+      join(config_.engine);
+    }));
+  }));
 }
 
 void Server::join(const std::string& url) {
@@ -335,6 +366,7 @@ void Server::stop(std::function<void()> done) {
     peer_.reset();
     restore_.reset();
     store_.reset();
+    door_.reset();
     if (!engine_) return done();
     engine_->stop(done);
   };

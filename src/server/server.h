@@ -19,6 +19,7 @@
 #include "server/observe/observer.h"
 #include "server/rpc/rpc_server.h"
 #include "server/tls/tls_keeper.h"
+#include "store/etcd/door.h"
 #include "store/store.h"
 
 namespace muster {
@@ -68,6 +69,7 @@ class Server {
   [[nodiscard]] bool let_in(const rpc::CallPtr& call);
   void dispatch(const rpc::CallPtr& call);
   void start_engine();
+  void reach_engine();
   void join(const std::string& url);
   void restore();
   void ask_admission(std::vector<std::string> contacts, engine::Admission request,
@@ -90,6 +92,7 @@ class Server {
   std::optional<server::Guard> guard_;
   std::unique_ptr<rpc::RpcServer> rpc_;
   std::unique_ptr<ManagedEngine> engine_;
+  std::unique_ptr<etcd::Door> door_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;

@@ -1,35 +1,13 @@
 // Standard error of `muster run` when nobody reads it.
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
 #include "platform/process.h"
 #include "tests/cli/run_program.h"
+#include "tests/support/full_pipe.h"
 
 namespace muster {
 namespace {
-
-/// A pipe into which nothing more goes, and which nobody reads.
-class FullPipe {
- public:
-  FullPipe() {
-    int ends[2];
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
-    reader_.reset(ends[0]);
-    writer_.reset(ends[1]);
-    const std::string block(4096, 'x');
-    while (::write(writer_.get(), block.data(), block.size()) > 0) {
-    }
-    EXPECT_EQ(errno, EAGAIN);
-    EXPECT_EQ(::fcntl(writer_.get(), F_SETFL, 0), 0);
-  }
-  [[nodiscard]] int fd() const { return writer_.get(); }
-  [[nodiscard]] bool blocks() const { return (::fcntl(fd(), F_GETFL) & O_NONBLOCK) == 0; }
-
- private:
-  UniqueFd reader_;
-  UniqueFd writer_;
-};
 
 /// A program that does not outlive this.
 class Guest {

@@ -23,6 +23,7 @@ done
 # ./dev run is `musterd --dev` in the current directory.
 dir=$(mktemp -d)
 cd "$dir"
+: >out
 setpriv --pdeathsig KILL "$programs/musterd" --dev --listen 127.0.0.1:0 >out 2>&1 &
 server=$!
 trap 'kill -s KILL $server 2>/dev/null || true; rm -rf "$dir"' EXIT

@@ -68,6 +68,29 @@ TEST_F(LimitsTest, WatchesAreCountedAndGivenBack) {
   }
 }
 
+TEST_F(LimitsTest, OpenCallsAreCountedAndGivenBack) {
+  const auto server = start({"--limits", "on", "--limits-calls", "3"});
+  ASSERT_TRUE(eventually([&] { return health(*server).healthy(); }));
+  std::vector<std::unique_ptr<Context>> contexts;
+  std::vector<
+      std::unique_ptr<grpc::ClientReaderWriter<v1::HeartbeatBatch, v1::HeartbeatBatchResponse>>>
+      streams;
+  for (int i = 0; i < 3; ++i) {
+    contexts.push_back(std::make_unique<Context>(60s));
+    streams.push_back(server->coordinator().HeartbeatStream(contexts.back().get()));
+    v1::HeartbeatBatchResponse response;
+    ASSERT_TRUE(streams.back()->Write({}));
+    ASSERT_TRUE(streams.back()->Read(&response));
+  }
+  EXPECT_EQ(put(*server, "k", "v").error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  contexts[0]->TryCancel();
+  EXPECT_TRUE(eventually([&] { return put(*server, "k", "v").ok(); }));
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    contexts[i]->TryCancel();
+    EXPECT_FALSE(streams[i]->Finish().ok());
+  }
+}
+
 TEST_F(LimitsTest, TheyAreOffOnLoopbackOnly) {
   EXPECT_EQ(run_program({MUSTERD_PROGRAM, "--limits", "off", "--listen", "0.0.0.0:0", "--advertise",
                          "h1:9000", "--cert", "c", "--key", "k", "--cacert", "a", "--engine",

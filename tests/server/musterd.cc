@@ -88,7 +88,8 @@ void Musterd::launch() {
   if (!secure_) command.argv.push_back("--insecure");
   command.argv.insert(command.argv.end(), extra_.begin(), extra_.end());
   command.null_stdin = true;
-  command.descriptors = {{out.get(), 1}, {out.get(), 2}};
+  command.descriptors = {{out.get(), 1},
+                         {place_.standard_error < 0 ? out.get() : place_.standard_error, 2}};
   command.death_signal = SIGKILL;
   auto process = spawn(command);
   if (!process) throw std::runtime_error(process.error().message);

@@ -22,6 +22,7 @@ namespace muster::testing {
 struct MusterdPlace {
   std::string host = "127.0.0.1";
   std::vector<std::string> before{};  ///< The words before the program's.
+  int standard_error = -1;            ///< Where that goes; into the log when negative.
 };
 /// What a client of a server with certificates shows and believes, in PEM form.
 struct ClientPem {

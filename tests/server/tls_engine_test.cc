@@ -1,6 +1,8 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/server/tls_scene.h"
+#include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
 namespace {
@@ -44,6 +46,58 @@ TEST_F(TlsEngineTest, TheEnginesPortAcceptsOnlyServersThatAreNotRevoked) {
   EXPECT_EQ(curl(port, shown("s3")), 0);
   write_file("crl", next_list({revoked.serial}));
   EXPECT_NE(curl(port, shown("s3")), 0) << "revoked";
+}
+
+/// A server with certificates on an etcd with certificates, each of an authority of its own.
+class TlsExternalEngineTest : public TlsScene {
+ protected:
+  std::unique_ptr<Musterd> on(const std::string& engine, bool wait = false) {
+    return std::make_unique<Musterd>("s1", engine, dir_.path(), words("s1"), wait, MusterdPlace{},
+                                     pem(admin_));
+  }
+  /// What a server says that does not start on this engine.
+  std::string refusal(const std::string& engine) {
+    const auto server = on(engine);
+    EXPECT_EQ(server->wait(), 70) << engine;
+    return server->log();
+  }
+};
+
+TEST_F(TlsExternalEngineTest, AnEtcdThatWantsCertificatesIsShownThemOrNamedAsTheReason) {
+  const EtcdCluster etcd({.mutual_tls = true});
+  const std::string believed = "?cacert=" + etcd.ca_file();
+  const std::string shown = "&cert=" + etcd.client_cert_file() + "&key=" + etcd.client_key_file();
+  {
+    const auto server = on(etcd.url("muster") + believed + shown, true);
+    ASSERT_TRUE(eventually([&] { return put(*server, "k", "v", 2s).ok(); }));
+    EXPECT_EQ(get(*server, "k"), "v");
+    EXPECT_EQ(server->terminate(), 0);
+  }
+  using ::testing::HasSubstr;
+  const auto says_what_to_check = HasSubstr("check cacert, cert and key in its address");
+  EXPECT_THAT(refusal(etcd.url("muster")), HasSubstr("etcd speaks TLS, and its address names no"));
+  EXPECT_THAT(refusal(etcd.url("muster") + believed), says_what_to_check) << "none is shown";
+  write("stranger", client("admin", "op"));
+  EXPECT_THAT(refusal(etcd.url("muster") + believed + "&cert=" + file("stranger.crt") +
+                      "&key=" + file("stranger.key")),
+              says_what_to_check)
+      << "another authority's is shown";
+  EXPECT_THAT(refusal(etcd.url("muster") + "?cacert=" + file("ca.crt") + shown), says_what_to_check)
+      << "etcd's own is not believed";
+  EXPECT_THAT(refusal(etcd.url("muster") + believed + "&cert=/nowhere&key=/nowhere"),
+              HasSubstr("/nowhere"));
+}
+
+TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {
+  EtcdCluster etcd({.mutual_tls = true});
+  etcd.kill(0);
+  const auto server = on(etcd.url("muster") + "?cacert=" + etcd.ca_file() +
+                         "&cert=" + etcd.client_cert_file() + "&key=" + etcd.client_key_file());
+  ASSERT_TRUE(eventually([&] {
+    return server->log().find("loading the state waits for the engine") != std::string::npos;
+  }));
+  etcd.restart(0);
+  EXPECT_TRUE(eventually([&] { return put(*server, "k", "v", 2s).ok(); }));
 }
 
 }  // namespace

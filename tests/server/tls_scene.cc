@@ -1,5 +1,7 @@
 #include "tests/server/tls_scene.h"
 
+#include <grpcpp/generic/generic_stub.h>
+
 #include <filesystem>
 #include <fstream>
 #include <utility>
@@ -15,6 +17,26 @@ WallTime an_hour_ago() {
 }
 
 }  // namespace
+
+grpc::Status ask_empty(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                       Duration timeout) {
+  grpc::GenericStub stub(channel);
+  grpc::CompletionQueue queue;
+  Context context(timeout);
+  const grpc::ByteBuffer request(nullptr, 0);
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  const auto reader = stub.PrepareUnaryCall(&context, method, request, &queue);
+  reader->StartCall();
+  reader->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  return status;
+}
 
 TlsScene::TlsScene() : now_(an_hour_ago()), ca_(now_), admin_(client("admin", "op")) {
   write_file("ca.crt", ca_.pem());

@@ -13,6 +13,10 @@
 
 namespace muster::testing {
 
+/// The status of any method for an empty request.
+grpc::Status ask_empty(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                       Duration timeout = 10s);
+
 /// An authority, a directory with what it made, and servers that use it. One thread.
 class TlsScene : public ::testing::Test {
  protected:

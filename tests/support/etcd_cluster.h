@@ -17,7 +17,7 @@ struct EtcdClusterOptions {
   bool mutual_tls = false;
   /// Data on tmpfs: fast. False puts it beside other temporary files: honest.
   bool tmpfs = true;
-  std::vector<std::string> extra_args;
+  std::vector<std::string> extra_args{};
 };
 
 /// Real etcd members (Debian's `etcd`) as children on loopback, for tests.

@@ -9,6 +9,8 @@ namespace muster {
 namespace {
 
 constexpr std::size_t kClientsMax = 65'536;
+/// One part of so many.
+constexpr std::uint32_t kKeptForHeartbeats = 5;
 
 /// Clients who find no place share what ten of them would have.
 ClientLimiter::Options limiter(Rate each) {
@@ -58,7 +60,7 @@ RequestLimits::Buckets::Buckets(const RequestLimitOptions& options, MonoTime now
       writes(options.all_writes, now) {}
 
 RequestLimits::RequestLimits(const RequestLimitOptions& options, MonoTime now)
-    : options_(options), watches_(kClientsMax) {
+    : options_(options), watches_(kClientsMax), calls_(kClientsMax) {
   use(options, now);
 }
 
@@ -94,6 +96,10 @@ std::optional<Duration> RequestLimits::take(LimitedCall call, std::string_view c
   for (const TokenBucket* each : all) {
     if (each != nullptr) wait = std::max(wait, each->retry_after(now));
   }
+  if (call != LimitedCall::kHeartbeat && all[2] != nullptr) {
+    const std::uint32_t kept = options_.all_writes.burst / kKeptForHeartbeats;
+    wait = std::max(wait, all[2]->retry_after(now, 1 + kept));
+  }
   if (wait > Duration(0)) return wait;
   for (TokenBucket* each : all) {
     if (each != nullptr) MUSTER_CHECK(each->try_take(now));
@@ -107,19 +113,34 @@ void RequestLimits::give_back(LimitedCall call, std::string_view client, MonoTim
   }
 }
 
-bool RequestLimits::open_watch(std::string_view client) {
-  std::uint32_t* open = watches_.find_or_add(
+bool RequestLimits::open(Counts& counts, std::string_view client, std::uint32_t most) {
+  std::uint32_t* open = counts.find_or_add(
       client, [] { return 0U; }, [](std::uint32_t count) { return count == 0; });
-  if (open == nullptr) return false;
-  if (*open >= options_.watches) return false;
+  if (open == nullptr || *open >= most) return false;
   ++*open;
   return true;
 }
 
-void RequestLimits::close_watch(std::string_view client) {
-  std::uint32_t* open = watches_.find(client);
+void RequestLimits::close(Counts& counts, std::string_view client) {
+  std::uint32_t* open = counts.find(client);
   MUSTER_CHECK(open != nullptr && *open > 0);
-  if (--*open == 0) watches_.erase(client);
+  if (--*open == 0) counts.erase(client);
+}
+
+bool RequestLimits::open_watch(std::string_view client) {
+  return open(watches_, client, options_.watches);
+}
+
+void RequestLimits::close_watch(std::string_view client) {
+  close(watches_, client);
+}
+
+bool RequestLimits::open_call(std::string_view client) {
+  return open(calls_, client, options_.calls);
+}
+
+void RequestLimits::close_call(std::string_view client) {
+  close(calls_, client);
 }
 
 std::uint32_t RequestLimits::watches(std::string_view client) {

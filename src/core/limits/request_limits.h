@@ -32,11 +32,14 @@ struct RequestLimitOptions {
   Rate register_node{10, 2};
   Rate deregister{10, 2};
   Rate get_topology{100, 10};
-  std::uint32_t watches = 10;  ///< Open at a time.
+  std::uint32_t watches = 10;   ///< Open at a time.
+  std::uint32_t calls = 1'000;  ///< Likewise, of any kind.
   // All clients together.
   Rate all_heartbeats{10'000, 500};
   Rate all_registers{1'000, 50};
-  Rate all_writes{50'000, 1'000};  ///< Heartbeats and registrations included.
+  /// Heartbeats and registrations included. Others leave a fifth of the burst to heartbeats: no
+  /// flood of writes makes living nodes look dead.
+  Rate all_writes{50'000, 1'000};
 
   bool operator==(const RequestLimitOptions&) const = default;
   /// kInvalid when nodes that send a heartbeat every `heartbeat_interval` would be refused.
@@ -62,6 +65,9 @@ class RequestLimits {
   /// counted is to be given back once.
   [[nodiscard]] bool open_watch(std::string_view client);
   void close_watch(std::string_view client);
+  /// The same for calls of any kind, watches included.
+  [[nodiscard]] bool open_call(std::string_view client);
+  void close_call(std::string_view client);
 
   /// Other limits from now on: every bucket begins full, what is open stays counted.
   void use(const RequestLimitOptions& options, MonoTime now);
@@ -76,13 +82,17 @@ class RequestLimits {
     TokenBucket registers;
     TokenBucket writes;
   };
+  using Counts = ClientTable<std::uint32_t>;
+  [[nodiscard]] static bool open(Counts& counts, std::string_view client, std::uint32_t most);
+  static void close(Counts& counts, std::string_view client);
   /// The buckets that concern a call; null where there is none.
   [[nodiscard]] std::array<TokenBucket*, 3> concerned(LimitedCall call, std::string_view client,
                                                       MonoTime now);
 
   RequestLimitOptions options_;
   std::optional<Buckets> buckets_;
-  ClientTable<std::uint32_t> watches_;
+  Counts watches_;
+  Counts calls_;
 };
 
 }  // namespace muster

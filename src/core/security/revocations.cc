@@ -88,6 +88,20 @@ std::optional<std::string> Revocations::closed_because(MonoTime now, WallTime wa
   return std::nullopt;
 }
 
+std::optional<Duration> Revocations::good_for(MonoTime now, WallTime wall) const {
+  if (!accepted_at_ || now - *accepted_at_ >= options_.max_age) return std::nullopt;
+  // In milliseconds: a list may be dated so far ahead that nanoseconds cannot count it.
+  using std::chrono::milliseconds;
+  const auto by_age = std::chrono::ceil<milliseconds>(options_.max_age - (now - *accepted_at_));
+  std::optional<milliseconds> soonest;
+  for (const auto& [issuer, list] : by_issuer_) {
+    if (wall >= list.next_update) continue;
+    const milliseconds left = std::min(by_age, list.next_update - wall);
+    soonest = std::min(soonest.value_or(left), left);
+  }
+  return soonest;
+}
+
 Duration Revocations::next_attempt() const {
   return failing() ? options_.refresh / 10 : options_.refresh;
 }

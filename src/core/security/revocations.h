@@ -51,6 +51,9 @@ class Revocations {
                                   MonoTime now, WallTime wall) const;
   /// Why nothing is good now; none while lists are in force.
   [[nodiscard]] std::optional<std::string> closed_because(MonoTime now, WallTime wall) const;
+  /// How long it is until something that is good now is so no more, if no list comes; none when
+  /// nothing is good.
+  [[nodiscard]] std::optional<Duration> good_for(MonoTime now, WallTime wall) const;
   /// When to ask again: soon after a failure, so that the way back is short.
   [[nodiscard]] Duration next_attempt() const;
   [[nodiscard]] std::uint64_t failures() const { return failures_; }

@@ -69,6 +69,24 @@ TEST_F(RevocationsTest, AfterTheMaximumAgeItIsClosedUntilAListComes) {
   EXPECT_EQ(revocations.failures(), 1u);
 }
 
+TEST_F(RevocationsTest, SaysWhenSomethingCeasesToBeGood) {
+  const auto good_for = [this](Duration later) {
+    return revocations.good_for(
+        kStart + later, kNoon + std::chrono::duration_cast<std::chrono::milliseconds>(later));
+  };
+  EXPECT_EQ(good_for(0s), std::nullopt) << "nothing is";
+  IssuerRevocations brief = list({}, kNoon, "CN=B");
+  brief.next_update = kNoon + 10min;
+  ASSERT_TRUE(revocations.accept({list({}), brief}, kStart, kNoon).ok());
+  EXPECT_EQ(good_for(1min), Duration(9min)) << "one list runs out";
+  EXPECT_EQ(good_for(10min), Duration(50min)) << "the other has the maximum age";
+  EXPECT_EQ(good_for(1h), std::nullopt);
+  IssuerRevocations endless = list({});
+  endless.next_update = wall_from_ms(253'402'300'799'000);  // The end of the year 9999.
+  ASSERT_TRUE(revocations.accept({endless}, kStart, kNoon).ok());
+  EXPECT_EQ(good_for(0s), Duration(1h));
+}
+
 TEST_F(RevocationsTest, AgeCountsFromWhenTheAskingBegan) {
   ASSERT_TRUE(accept(list({}), 0s).ok());
   EXPECT_EQ(revocations.age(kStart + 10s), 10s);

@@ -12,6 +12,12 @@
 #include "base/log.h"
 
 namespace muster::server {
+namespace {
+
+/// Of a name or a sentence: as long as the longest key that can be written.
+constexpr std::size_t kTextMax = 1024;
+
+}  // namespace
 
 Status AuditLog::open() {
   UniqueFd file(::open(options_.path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
@@ -25,15 +31,29 @@ Status AuditLog::open() {
   return Done{};
 }
 
+std::string AuditLog::numbered(std::uint32_t number) const {
+  return number == 0 ? options_.path : options_.path + "." + std::to_string(number);
+}
+
+// The new file comes first: moving the others and finding no room for it, again and again, would
+// push every one of them out. A process that has run out of descriptors is such a case.
 void AuditLog::rotate() {
+  const std::string fresh = options_.path + ".new";
+  UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.valid()) {
+    return log_error("the audit log could not be rotated",
+                     {{"file", fresh}, {"reason", std::generic_category().message(errno)}});
+  }
   for (std::uint32_t i = options_.files_max - 1; i >= 1; --i) {
-    const std::string from = i == 1 ? options_.path : options_.path + "." + std::to_string(i - 1);
     // The older ones may not be there yet.
-    std::rename(from.c_str(), (options_.path + "." + std::to_string(i)).c_str());
+    std::rename(numbered(i - 1).c_str(), numbered(i).c_str());
   }
-  if (const Status opened = open(); !opened) {
-    log_error("the audit log could not be rotated", {{"reason", opened.error().message}});
+  if (std::rename(fresh.c_str(), options_.path.c_str()) != 0) {
+    log_error("the audit log goes on under another name",
+              {{"file", fresh}, {"reason", std::generic_category().message(errno)}});
   }
+  file_ = std::move(file);
+  bytes_ = 0;
 }
 
 void AuditLog::write(const Entry& entry) {
@@ -42,11 +62,11 @@ void AuditLog::write(const Entry& entry) {
       {"caller", entry.caller},
       {"from", entry.from},
       {"method", entry.method},
-      {"subject", entry.subject},
+      {"subject", entry.subject.substr(0, kTextMax)},
       {"epoch", entry.position.epoch},
       {"version", entry.position.version},
       {"code", entry.code},
-      {"message", entry.message},
+      {"message", entry.message.substr(0, kTextMax)},
   };
   // Names may hold any byte.
   const std::string line =

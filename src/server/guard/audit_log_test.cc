@@ -60,6 +60,33 @@ TEST(AuditLogTest, OldFilesAreKeptUpToTheirNumber) {
   EXPECT_EQ(log.lost(), 0U);
 }
 
+TEST(AuditLogTest, NoOldFileGoesWhileNoNewOneCanBeMade) {
+  set_log_sink({});
+  const TestDirectory directory;
+  AuditLog log({directory.file("audit"), 400, 3});
+  ASSERT_TRUE(log.open().ok());
+  for (int i = 0; i < 6; ++i) log.write(entry("n" + std::to_string(i)));
+  const std::string older = content(directory.file("audit.1"));
+  ASSERT_FALSE(older.empty());
+  // A directory has the name that the new file needs.
+  std::filesystem::create_directory(directory.file("audit.new"));
+  for (int i = 0; i < 20; ++i) log.write(entry("more"));
+  EXPECT_EQ(content(directory.file("audit.1")), older);
+  EXPECT_EQ(log.lost(), 0U);
+  std::filesystem::remove(directory.file("audit.new"));
+  log.write(entry("last"));
+  EXPECT_EQ(content(directory.file("audit.2")), older);
+  EXPECT_NE(content(directory.file("audit")).find("last"), std::string::npos);
+}
+
+TEST(AuditLogTest, AVeryLongNameIsCut) {
+  const TestDirectory directory;
+  AuditLog log({directory.file("audit")});
+  ASSERT_TRUE(log.open().ok());
+  log.write(entry(std::string(1'000'000, 'k')));
+  EXPECT_LT(content(directory.file("audit")).size(), 2'000U);
+}
+
 TEST(AuditLogTest, GoesOnInANewFileWhenSomebodyMovedItAway) {
   const TestDirectory directory;
   AuditLog log({directory.file("audit")});

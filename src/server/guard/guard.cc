@@ -106,6 +106,7 @@ bool Guard::admit(const rpc::CallPtr& call) {
     deny(call, caller.error());
     return false;
   }
+  if (!take_place(call, **caller)) return false;
   if (options_.audit != nullptr && is_write(*what) && !(*caller)->forwarded) {
     record(call);
   }
@@ -175,6 +176,23 @@ void Guard::count_limited(const char* reason) {
 
 bool Guard::limited(const Caller& caller) const {
   return limits_.has_value() && !caller.forwarded;
+}
+
+// A server takes only so many calls. Who may make any could take all of them, by beginning calls
+// and leaving them so. Servers pass on what others ask, and have been asked there.
+bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
+  if (!limited(caller) || (caller.peer && caller.peer->identity.role == Role::kServer)) return true;
+  const std::string key = caller.limit_key("");
+  if (!limits_->open_call(key)) {
+    count_limited("calls");
+    call->finish({rpc::Code::kResourceExhausted,
+                  caller.name() + " has as many calls open as it may",
+                  {},
+                  1s});
+    return false;
+  }
+  call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { limits_->close_call(key); }));
+  return true;
 }
 
 bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject) {
@@ -261,8 +279,11 @@ void Guard::record(const rpc::CallPtr& call) {
   }));
 }
 
+// What was refused for being too many is counted elsewhere: as lines here, a flood of it would push
+// out what has been done.
 void Guard::audit(const rpc::Call& call, const std::string& subject,
                   const rpc::RpcStatus& status) const {
+  if (status.code == rpc::Code::kResourceExhausted) return;
   const Caller& who = *call.caller();
   options_.audit->write({loop_.wall_now(), who.name(), who.host, call.method(), subject,
                          options_.position ? options_.position() : AuditLog::Position{},

@@ -84,6 +84,7 @@ class Guard {
   [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call,
                                                          security::Call what) const;
   [[nodiscard]] bool limited(const Caller& caller) const;
+  [[nodiscard]] bool take_place(const rpc::CallPtr& call, const Caller& caller);
   void deny(const rpc::CallPtr& call, const Error& error);
   void count_limited(const char* reason);
   void follow(const rpc::CallPtr& call, security::Call what);

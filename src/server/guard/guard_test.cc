@@ -183,6 +183,34 @@ TEST_F(GuardTest, WatchesAreCountedAndGivenBackHoweverTheyEnd) {
   }
 }
 
+TEST_F(GuardTest, NobodyTakesAllTheCallsThatAServerHas) {
+  RequestLimitOptions few;
+  few.calls = 3;
+  Guard guard(loop_, {.tls = &secure(), .limits = few});
+  const TestPair node = client("node", "n1");
+  const TestPair other = client("node", "n2");
+  const TestPair server = client("server", "s2");
+  std::vector<std::shared_ptr<TestingCall>> open;
+  for (int i = 0; i < 3; ++i) {
+    open.push_back(call(kStream, node.certificate));
+    ASSERT_TRUE(guard.admit(open.back()));
+  }
+  const auto further = call(kGet, node.certificate);
+  EXPECT_FALSE(guard.admit(further));
+  EXPECT_EQ(further->finished->code, Code::kResourceExhausted);
+  EXPECT_GT(further->finished->retry_after, 0s);
+  EXPECT_TRUE(guard.admit(call(kGet, other.certificate)));
+  std::vector<std::shared_ptr<TestingCall>> passed_on;
+  for (int i = 0; i < 10; ++i) {
+    passed_on.push_back(call(kGet, server.certificate));
+    EXPECT_TRUE(guard.admit(passed_on.back())) << "servers pass on what others ask";
+  }
+  open[0]->finish({});
+  open[1]->end();
+  EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
+  EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
+}
+
 TEST_F(GuardTest, AnAgentLosesOnlyTheHeartbeatsItMayNotSend) {
   Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
   const TestPair agent = client("agent", "a1", {"muster:carries:n1", "muster:carries:rack7-*"});
@@ -238,6 +266,24 @@ TEST_F(GuardTest, ChangesAreRecordedWithWhoAndHowTheyEnded) {
   EXPECT_THAT(text.str(), HasSubstr(R"("caller":"admin op")"));
   EXPECT_THAT(text.str(), HasSubstr(R"("subject":"some/key","epoch":3,"version":9,"code":0)"));
   EXPECT_EQ(text.str().find("GetTopology"), std::string::npos);
+}
+
+// Who floods a server must not wash away what it did before.
+TEST_F(GuardTest, WhatIsRefusedForBeingTooManyIsNotRecorded) {
+  AuditLog audit({directory_.file("audit")});
+  ASSERT_TRUE(audit.open().ok());
+  Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}, .audit = &audit});
+  const TestPair node = client("node", "n1");
+  for (int i = 0; i < 100; ++i) {
+    const auto each = call(kRegister, node.certificate);
+    ASSERT_TRUE(guard.admit(each));
+    if (guard.charge(each, LimitedCall::kRegister, "n1")) each->finish({});
+  }
+  std::ostringstream text;
+  text << std::ifstream(directory_.file("audit")).rdbuf();
+  const std::string lines = text.str();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
+  EXPECT_EQ(guard.counts().limited, 98U);
 }
 
 TEST_F(GuardTest, AServerShowsAServersCertificateOfItsOwnName) {

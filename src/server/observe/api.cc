@@ -15,7 +15,7 @@ constexpr Duration kPointKept = 20us;
 constexpr std::size_t kPointsMax = 4096;
 constexpr std::size_t kMovesMax = 100;
 constexpr std::size_t kDecisionsMax = 5000;
-constexpr Duration kSweepEvery = 1s;
+constexpr Duration kSweepEvery = 500ms;
 constexpr const char* kPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "

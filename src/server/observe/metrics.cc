@@ -94,6 +94,8 @@ Metrics::Metrics()
       suspicions(counter("muster_suspicions_total", "Nodes that became SUSPECT")),
       log_suppressed(counter("muster_log_lines_suppressed_total",
                              "Log lines left out because the same was said a moment before")),
+      log_lost(counter("muster_log_lines_lost_total",
+                       "Log lines dropped because nobody read standard error")),
       rpc_requests_(counters("muster_rpc_requests_total", "Calls that ended, by method and code")),
       rpc_seconds_(histograms("muster_rpc_duration_seconds",
                               "How long calls took that are no streams, by method")),
@@ -139,6 +141,8 @@ Metrics::Metrics()
       certificate_left_(gauges("muster_tls_certificate_left_seconds",
                                "How long this server's certificate still counts")),
       crl_age_(gauges("muster_tls_crl_age_seconds", "Age of the list of revoked certificates")),
+      crl_failures_(counter("muster_tls_crl_failures_total",
+                            "Times that the list of revoked certificates was not renewed")),
       tls_(gauge("muster_tls_enabled", "1 with mutual TLS, 0 in plaintext")) {
   gauges("muster_build_info", "1, with what this program was built from")
       .Add({{"version", build_info().version}, {"commit", build_info().commit}})
@@ -155,7 +159,7 @@ Metrics::Metrics()
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
   for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "writes",
-                             "watches", "connections"}) {
+                             "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }
   transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});
@@ -264,6 +268,7 @@ void Metrics::set(const Levels& levels) {
   tls_.Set(levels.certificate_left_s ? 1 : 0);
   if (levels.certificate_left_s) certificate_left_.Add({}).Set(*levels.certificate_left_s);
   if (levels.crl_age_s) crl_age_.Add({}).Set(*levels.crl_age_s);
+  crl_failures_.Increment(levels.crl_failures - crl_failures_.Value());
 }
 
 std::string Metrics::text() const {

@@ -57,6 +57,7 @@ class Metrics {
   prometheus::Counter& watch_lagged;
   prometheus::Counter& suspicions;
   prometheus::Counter& log_suppressed;
+  prometheus::Counter& log_lost;
 
   /// What gauges are set from.
   struct Levels {
@@ -79,6 +80,7 @@ class Metrics {
     /// None in plaintext, or without a list.
     std::optional<double> certificate_left_s;
     std::optional<double> crl_age_s;
+    double crl_failures = 0;
   };
   void set(const Levels& levels);
 
@@ -130,6 +132,7 @@ class Metrics {
   prometheus::Gauge& decisions_kept_;
   prometheus::Family<prometheus::Gauge>& certificate_left_;
   prometheus::Family<prometheus::Gauge>& crl_age_;
+  prometheus::Counter& crl_failures_;
   prometheus::Gauge& tls_;
   std::map<std::string, prometheus::Histogram*> store_answered_;
   std::unordered_map<std::string, Method> methods_;  ///< Those of the contract, and "other".

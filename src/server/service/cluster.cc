@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "server/guard/caller.h"
 
 namespace muster::server {
 namespace {
@@ -93,8 +94,9 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
 }
 
 std::string Cluster::asked_by(const rpc::CallPtr& call) {
-  // Whom another server names, it has looked at itself.
-  if (call->forwarded()) {
+  // Whom another server names, it has looked at itself. Anybody can say that a call was passed on;
+  // the guard knows whether a server did.
+  if (call->caller() != nullptr && call->caller()->forwarded) {
     if (std::string sender = printable(call->metadata(rpc::kCallerKey)); !sender.empty()) {
       return sender;
     }

@@ -7,6 +7,14 @@
 #include "platform/pki/crl.h"
 
 namespace muster::server {
+namespace {
+
+void tell_closed(const CrlKeeper::Health& health) {
+  log_error("every certificate is refused",
+            {{"reason", *health.closed_because}, {"failures", std::to_string(health.failures)}});
+}
+
+}  // namespace
 
 CrlKeeper::CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> authorities,
                      Options options)
@@ -15,7 +23,8 @@ CrlKeeper::CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> auth
       options_(options),
       authorities_(std::move(authorities)),
       revocations_(options.timing),
-      timer_(loop) {}
+      timer_(loop),
+      end_(loop) {}
 
 void CrlKeeper::refresh() {
   if (in_flight_) {
@@ -46,11 +55,32 @@ void CrlKeeper::take(const Result<std::string>& bytes, MonoTime begun) {
     wait = revocations_.next_attempt();
   }
   report(status, was_failing);
+  await_end();
   timer_.arm(std::exchange(again_, false) ? Duration(0) : wait, [this] { refresh(); });
   const bool closed = health().closed_because.has_value();
   const bool turned = std::exchange(closed_, closed) != closed;
   // Last, because it may ask anything of this keeper.
   if (((status && news) || turned) && changed_) changed_();
+}
+
+void CrlKeeper::await_end() {
+  std::optional<Duration> left;
+  {
+    const MutexLock lock(mutex_);
+    left = revocations_.good_for(loop_.now(), loop_.wall_now());
+  }
+  if (!left) return end_.cancel();
+  end_.arm(*left, [this] { ran_out(); });
+}
+
+// The next attempt may be far away, or hang: those who are connected must not stay until then. Of
+// two clocks one may say that it is not quite time yet; then it is awaited anew.
+void CrlKeeper::ran_out() {
+  await_end();
+  const Health now = health();
+  if (!now.closed_because) return;
+  if (!std::exchange(closed_, true)) tell_closed(now);
+  if (changed_) changed_();
 }
 
 Status CrlKeeper::accept(const Result<std::string>& bytes, MonoTime begun) {
@@ -75,10 +105,7 @@ void CrlKeeper::report(const Status& status, bool was_failing) const {
     log_warn("revocation list not renewed",
              {{"reason", status.error().message}, {"failures", failures}});
   }
-  if (now.closed_because && (!closed_ || !was_failing)) {
-    log_error("every certificate is refused",
-              {{"reason", *now.closed_because}, {"failures", failures}});
-  }
+  if (now.closed_because && !closed_) tell_closed(now);
   if (status && was_failing) log_info("revocation list renewed", {{"failures", failures}});
 }
 

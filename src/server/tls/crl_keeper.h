@@ -19,9 +19,10 @@ namespace muster::server {
 /// certificate whether it still counts. security::Revocations decides; here is the fetching.
 ///
 /// A failed fetch is logged and counted from the first one on, and tried again sooner than usual;
-/// until the maximum age the lists at hand stay in force, after it nothing is good, and the next
-/// good list opens the door again. A list is read on the loop's thread, about a millisecond for a
-/// thousand entries: one of a hundred thousand deserves a loop of its own.
+/// until the maximum age the lists at hand stay in force, after it nothing is good, which is told
+/// at that moment, whatever a fetch is doing, and the next good list opens the door again. A list
+/// is read on the loop's thread, about a millisecond for a thousand entries: one of a hundred
+/// thousand deserves a loop of its own.
 ///
 /// standing() and health() are for any thread, the rest for the loop's.
 class CrlKeeper {
@@ -63,6 +64,8 @@ class CrlKeeper {
   void take(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
   [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
   void report(const Status& status, bool was_failing) const;
+  void await_end() EXCLUDES(mutex_);
+  void ran_out();
 
   Loop& loop_;
   const Fetch fetch_;
@@ -70,12 +73,13 @@ class CrlKeeper {
   std::vector<pki::Certificate> authorities_;
   std::function<void()> changed_;
   bool in_flight_ = false;
-  bool again_ = false;  ///< Asked for while a fetch was in flight, which may have begun too early.
-  bool closed_ = true;  ///< As of the last attempt.
+  bool again_ = false;   ///< Asked for while a fetch was in flight, which may have begun too early.
+  bool closed_ = false;  ///< As was last told.
   std::string accepted_;  ///< The bytes last accepted.
   mutable Mutex mutex_;
   security::Revocations revocations_ GUARDED_BY(mutex_);
   Timer timer_;
+  Timer end_;  ///< Of what is in force.
   Lifetime lifetime_;
 };
 

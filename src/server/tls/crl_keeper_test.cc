@@ -107,6 +107,23 @@ TEST_F(CrlKeeperTest, WithoutAListForAnHourItIsClosedAndOpensByItself) {
   EXPECT_EQ(logged(LogLevel::kInfo), 1);
 }
 
+// T22: the attempt that should have renewed it hangs; that keeps nobody in.
+TEST_F(CrlKeeperTest, TheMaximumAgeIsToldAtOnceWhateverAFetchIsDoing) {
+  keeper_->refresh();
+  hang_ = true;
+  run(59min + 59s);
+  EXPECT_EQ(fetches_, 2);
+  EXPECT_EQ(changes_, 1);
+  EXPECT_EQ(logged(LogLevel::kError), 0);
+  run(1s);
+  EXPECT_EQ(changes_, 2);
+  EXPECT_EQ(logged(LogLevel::kError), 1);
+  EXPECT_EQ(standing("ac"), Standing::kUnknown);
+  std::exchange(waiting_, {})(answer_);
+  EXPECT_EQ(standing("ac"), Standing::kGood);
+  EXPECT_EQ(changes_, 3);
+}
+
 TEST_F(CrlKeeperTest, AnUnreadableFirstListIsToldAsClosedAtOnce) {
   answer_ = std::string("nonsense");
   keeper_->refresh();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/etcd/address.h"
 #include "store/etcd/client.h"
 #include "store/etcd/requests.h"
 #include "store/etcd/watch_stream.h"
@@ -180,30 +181,16 @@ class EtcdStore final : public ObjectStore {
 
 Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
                                                      Loop& loop) {
-  if (url.scheme != "etcd") return {Errc::kInvalid, url.redacted() + " is not an etcd:// address"};
-  std::vector<std::string> sockets;
-  for (const auto& [name, value] : url.query) {
-    if (name != "socket") return {Errc::kInvalid, "an etcd address has no option " + name};
-    if (!value.starts_with('/')) {
-      return {Errc::kInvalid, "the socket of an etcd address is an absolute path"};
-    }
-    sockets.push_back("unix:" + value);
-  }
-  if (url.hosts.empty() == sockets.empty()) {
-    return {Errc::kInvalid,
-            "an etcd address names its members, etcd://host:2379/prefix, or one socket, "
-            "etcd:///prefix?socket=/path"};
-  }
-  if (url.user.empty() && !url.password.empty()) {
-    return {Errc::kInvalid, "the etcd address has a password and no user"};
-  }
-  auto endpoints = remote::with_ports(url.hosts, "2379");
-  if (!endpoints) return endpoints.error();
-  endpoints->insert(endpoints->end(), sockets.begin(), sockets.end());
-  auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
+  auto address = etcd::Address::read(url);
+  if (!address) return address.error();
+  // Who names files in the address means those and no others: a mixture would be nobody's.
+  auto credentials =
+      address->names_files()
+          ? remote::credentials(address->ca_file, address->cert_file, address->key_file)
+          : remote::credentials(options.ca_file, options.cert_file, options.key_file);
   if (!credentials) return credentials.error();
   etcd::ClientOptions client;
-  client.endpoints = std::move(*endpoints);
+  client.endpoints = std::move(address->endpoints);
   client.credentials = std::move(*credentials);
   client.attempt_timeout = options.attempt_timeout;
   client.loop_queue = options.loop_queue;

@@ -14,8 +14,8 @@ class LoopQueue;
 namespace muster {
 
 struct EtcdOptions {
-  /// PEM files. Any of them switches TLS on: `ca_file` names whom to trust (the system's
-  /// authorities when empty), the other two, given together, say who we are.
+  /// PEM files, unless the address names its own. Any of them switches TLS on: `ca_file` names whom
+  /// to trust (the system's authorities when empty), the other two, given together, say who we are.
   std::string ca_file;
   std::string cert_file;
   std::string key_file;
@@ -29,8 +29,9 @@ struct EtcdOptions {
   remote::LoopQueue* loop_queue = nullptr;
 };
 
-/// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction. A
-/// member that listens on a Unix socket is etcd:///prefix?socket=/path.
+/// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction. With
+/// ?cacert=/path&cert=/path&key=/path over TLS. A member that listens on a Unix socket is
+/// etcd:///prefix?socket=/path.
 ///
 /// Reads are linearizable. Watch, guarded put, conditional remove and one order of all writes are
 /// there; ages are not, as etcd keeps no times. When another or an older cluster answers at the

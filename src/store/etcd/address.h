@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "store/url.h"
+
+namespace muster::etcd {
+
+/// What an etcd:// address says, besides user, password and prefix: where the members are, and
+/// which files to use with them, so that one process may speak to several clusters.
+struct Address {
+  std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket.
+  // PEM files, absolute; empty where the address names none.
+  std::string ca_file;
+  std::string cert_file;
+  std::string key_file;
+
+  [[nodiscard]] bool names_files() const {
+    return !ca_file.empty() || !cert_file.empty() || !key_file.empty();
+  }
+  /// kInvalid with one sentence when it is unfit.
+  [[nodiscard]] static Result<Address> read(const Url& url);
+};
+
+}  // namespace muster::etcd

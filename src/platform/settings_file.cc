@@ -1,10 +1,12 @@
 #include "platform/settings_file.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "base/text.h"
 
@@ -79,18 +81,40 @@ class Walk {
   std::set<std::string> seen_;
 };
 
+/// Hears what a document holds, and nothing of it matters.
+class Unheard final : public YAML::EventHandler {
+ public:
+  using Text = const std::string&;
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, Text, YAML::anchor_t, Text) override {}
+  void OnSequenceStart(const YAML::Mark&, Text, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, Text, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+/// Not by YAML::LoadAll, which finds documents in a lone comma until memory ends.
+bool has_one_document(const std::string& yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  Unheard unheard;
+  return !parser.HandleNextDocument(unheard) || !parser.HandleNextDocument(unheard);
+}
+
 }  // namespace
 
 Result<std::vector<Setting>> read_settings(const std::string& yaml) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(yaml);
-    if (documents.size() > 1) return wrong(1, "there must be one document, without ---");
-    if (documents.empty() || documents[0].IsNull()) return std::vector<Setting>{};
-    if (!documents[0].IsMap()) {
-      return wrong(line_of(documents[0].Mark()), "write options as NAME: VALUE");
-    }
+    if (!has_one_document(yaml)) return wrong(1, "there must be one document, without ---");
+    const YAML::Node document = YAML::Load(yaml);
+    if (document.IsNull()) return std::vector<Setting>{};
+    if (!document.IsMap()) return wrong(line_of(document.Mark()), "write options as NAME: VALUE");
     Walk walk;
-    if (Status status = walk.map(documents[0], ""); !status) return status.error();
+    if (Status status = walk.map(document, ""); !status) return status.error();
     return std::move(walk.settings);
   } catch (const YAML::Exception& e) {
     return wrong(line_of(e.mark), "this is not YAML: " + e.msg);

@@ -73,7 +73,7 @@ void Election::campaign(MonoTime now) {
 }
 
 bool Election::refuses_without_floor(MonoTime now) {
-  if (floor_->problem.empty() || !state_is_lost()) return false;
+  if (floor_->problem.empty() || (known_.revision && !state_is_lost())) return false;
   step_.events.emplace_back(
       StateTrouble{"neither the state nor the epoch floor can be read (" + floor_->problem +
                    "); refusing to elect until an operator restores metadata.json"});

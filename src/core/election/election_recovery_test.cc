@@ -111,6 +111,23 @@ TEST(ElectionRecoveryTest, WithoutStateAndFloorItRefusesUntilAnOperatorActs) {
   EXPECT_NE(scene.saw<StateTrouble>()->problem.find("operator"), std::string::npos);
 }
 
+// A worker that has just started has seen no epoch that could tell it what was lost.
+TEST(ElectionRecoveryTest, WithoutAFloorAnAbsentStateIsNoNewNamespace) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  const SeenFloor unreadable{Revision("f"), {}, {}, "not a JSON object"};
+  ElectionStep step = scene.election.floor_read(unreadable, kStart);
+  EXPECT_FALSE(step.request);
+  scene.wake(kStart + 60s);
+  scene.reads_absent(kStart + 60s);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  step = scene.election.floor_read(unreadable, kStart + 60s);
+  EXPECT_FALSE(step.request) << "neither nobody nor itself is written down";
+  ASSERT_EQ(step.events.size(), 1U);
+  EXPECT_NE(std::get<StateTrouble>(step.events[0]).problem.find("operator"), std::string::npos);
+}
+
 TEST(ElectionRecoveryTest, ALeaderWhoseStateVanishedStepsDown) {
   Scene scene;
   scene.becomes_leader(kStart);

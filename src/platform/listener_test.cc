@@ -1,7 +1,6 @@
 #include "platform/listener.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -11,8 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "platform/testing/loopback.h"
+
 namespace muster {
 namespace {
+
+using testing::dial_loopback;
 
 class ListenerTest : public ::testing::Test {
  protected:
@@ -22,15 +25,6 @@ class ListenerTest : public ::testing::Test {
     const auto port = listener_->start();
     EXPECT_TRUE(port);
     return port ? *port : 0;
-  }
-  static UniqueFd dial(std::uint16_t port) {
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    return fd;
   }
   bool until(const std::function<bool()>& holds) {
     const MonoTime end = loop_.now() + 30s;
@@ -51,13 +45,13 @@ class ListenerTest : public ::testing::Test {
 
 TEST_F(ListenerTest, HandsOverWhatConnects) {
   const auto port = start({});
-  const UniqueFd first = dial(port), second = dial(port);
+  const UniqueFd first = dial_loopback(port), second = dial_loopback(port);
   EXPECT_TRUE(until([this] { return accepted_.size() == 2; }));
 }
 
 TEST_F(ListenerTest, ANameMayStandForSeveralAddressesWithOnePort) {
   const auto port = start({.host = "localhost"});
-  const UniqueFd fd = dial(port);
+  const UniqueFd fd = dial_loopback(port);
   EXPECT_TRUE(until([this] { return accepted_.size() == 1; }));
   listener_.reset();
   EXPECT_NE(start({.host = ""}), 0) << "every interface, of both protocols";
@@ -77,7 +71,7 @@ TEST_F(ListenerTest, APortThatIsTakenAndANameThatIsNoneAreToldApart) {
 TEST_F(ListenerTest, OthersWaitWhileThereIsNoRoom) {
   bool room = false;
   const auto port = start({.room = [&] { return room; }});
-  const UniqueFd fd = dial(port);
+  const UniqueFd fd = dial_loopback(port);
   loop_.run_until(loop_.now() + 10ms);
   EXPECT_TRUE(accepted_.empty());
   EXPECT_FALSE(closed(fd));
@@ -89,16 +83,16 @@ TEST_F(ListenerTest, AboveTheLimitTheyAreClosedAtOnceAndBelowItTakenAgain) {
   int refused = 0;
   const auto port = start({.refused = [&] { ++refused; }});
   std::vector<UniqueFd> clients;
-  clients.push_back(dial(port));
+  clients.push_back(dial_loopback(port));
   ASSERT_TRUE(until([this] { return accepted_.size() == 1; }));
   // The next descriptor is that of the next client, so what comes of it lies above.
   listener_->set_descriptors_max(accepted_.back().get() + 1);
-  clients.push_back(dial(port));
+  clients.push_back(dial_loopback(port));
   ASSERT_TRUE(until([&] { return refused == 1; }));
   EXPECT_TRUE(until([&] { return closed(clients.back()); }));
   EXPECT_EQ(accepted_.size(), 1u);
   listener_->set_descriptors_max(1'000'000);
-  clients.push_back(dial(port));
+  clients.push_back(dial_loopback(port));
   EXPECT_TRUE(until([this] { return accepted_.size() == 2; }));
 }
 

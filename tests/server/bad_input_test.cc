@@ -1,6 +1,5 @@
 // What no client of ours sends: a server refuses it by name, or hangs up, and goes on.
 
-#include <arpa/inet.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 #include <gtest/gtest.h>
@@ -10,6 +9,7 @@
 #include <functional>
 
 #include "base/random.h"
+#include "platform/testing/loopback.h"
 #include "platform/unique_fd.h"
 #include "tests/server/managed_scene.h"
 
@@ -219,16 +219,6 @@ TEST_F(BadInputTest, OversizedAndForeignMessagesAreRefused) {
 }
 
 /// A raw connection to a port of this machine.
-UniqueFd dial(int port) {
-  sockaddr_in where{};
-  where.sin_family = AF_INET;
-  where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  where.sin_port = htons(static_cast<std::uint16_t>(port));
-  UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
-  return fd;
-}
-
 int port_of(const Musterd& server) {
   const std::string address = server.address();
   return std::stoi(address.substr(address.rfind(':') + 1));
@@ -241,7 +231,7 @@ std::vector<UniqueFd> pester(int port, int count) {
   Random random(7);
   std::vector<UniqueFd> open;
   for (int i = 0; i < count; ++i) {
-    open.push_back(dial(port));
+    open.push_back(dial_loopback(port));
     std::string bytes;
     if (i % 4 == 1) bytes = preface.substr(0, static_cast<std::size_t>(i) % preface.size());
     if (i % 4 == 2) bytes = preface;

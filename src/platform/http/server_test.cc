@@ -1,6 +1,5 @@
 #include "platform/http/server.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "platform/testing/loopback.h"
 #include "platform/unique_fd.h"
 
 namespace muster::http {
@@ -45,17 +45,7 @@ class HttpServerTest : public ::testing::Test {
     }
   }
 
-  [[nodiscard]] UniqueFd dial() const {
-    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port_);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
-    timeval patience{20, 0};
-    ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    return fd;
-  }
+  [[nodiscard]] UniqueFd dial() const { return testing::dial_loopback(port_); }
   static void send(const UniqueFd& fd, const std::string& bytes) {
     EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));

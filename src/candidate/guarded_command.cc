@@ -134,7 +134,9 @@ void GuardedCommand::read_reports() {
   while (socket_.valid()) {
     guardian::Report report{};
     const ssize_t got = ::recv(socket_.get(), &report, sizeof report, MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) continue;
+    // A reset is told once, ahead of the reports that came before it: the guardian has ended
+    // without reading our last order.
+    if (got < 0 && (errno == EINTR || errno == ECONNRESET)) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got == sizeof report) {
       take(report);

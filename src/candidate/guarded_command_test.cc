@@ -77,6 +77,21 @@ TEST_F(GuardedCommandTest, TellsHowTheCommandEnded) {
   EXPECT_GT(heard.pid, 0);
 }
 
+// The kernel tells of orders that were never read before it hands out the last report.
+TEST_F(GuardedCommandTest, AnOrderThatCrossesTheEndOfTheCommandCostsNoReport) {
+  for (int i = 0; i < 50; ++i) {
+    auto guarded = start(shell("exit 7"));
+    Timer renewals(loop);
+    const std::function<void()> renew = [&] {
+      guarded->deadline_moved(loop.now() + 60s);
+      renewals.arm(loop.now() + 50us, renew);
+    };
+    renew();
+    ASSERT_TRUE(over());
+    ASSERT_TRUE(heard.gone) << "round " << i;
+  }
+}
+
 TEST_F(GuardedCommandTest, ACommandThatCannotRunIsAFailureThatSaysWhy) {
   auto absent = start({.argv = {"no-such-command-anywhere"}});
   ASSERT_TRUE(over());

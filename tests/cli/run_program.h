@@ -45,6 +45,14 @@ class Runner {
   }
   /// Waits for its end by itself.
   int finish() { return child_.finish(); }
+  /// All it has said since, once it has ended.
+  std::string rest() {
+    std::string all;
+    for (std::string line = child_.read_line(); !line.empty(); line = child_.read_line()) {
+      all += line + '\n';
+    }
+    return all;
+  }
 
  private:
   static Words words(const std::string& arbiter, const std::string& id, const Words& options,

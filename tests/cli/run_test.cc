@@ -183,10 +183,12 @@ TEST_F(RunTest, AnUnsafeStoreIsExitCode3) {
   EXPECT_THAT(outcome.err, HasSubstr("unsafe store"));
 }
 
+// The lease is long, so that a busy machine has the time to see the command die.
 TEST_F(RunTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
-  Runner runner(store_, "n1", {}, shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
+  Runner runner(store_, "n1", {"--lease-timeout", "60s", "--grace", "300ms"},
+                shell("trap '' TERM; echo up >&2; while :; do sleep 0.05; done"));
   ASSERT_TRUE(runner.says("up"));
-  EXPECT_EQ(runner.terminate(), 128 + SIGKILL);
+  EXPECT_EQ(runner.terminate(), 128 + SIGKILL) << runner.rest();
 }
 
 TEST_F(RunTest, NoGraceIsHonouredAndWhatCannotBeNoneIsRefused) {

@@ -1,6 +1,6 @@
 // "This must never run twice": real `muster run` processes on real stores, under random schedules
-// of everything that may happen to them. MUSTER_SCHEDULES says how many, MUSTER_SCHEDULE repeats
-// one.
+// of everything that may happen to them. MUSTER_SCHEDULES says how many, MUSTER_SCHEDULES_AT_ONCE
+// how many of them side by side, MUSTER_SCHEDULE repeats one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,8 +16,6 @@
 
 namespace muster {
 namespace {
-
-constexpr int kAtOnce = 8;
 
 std::uint64_t number(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
@@ -42,7 +40,7 @@ TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
   std::mutex output;
 
   std::vector<std::thread> threads;
-  for (int i = 0; i < kAtOnce; ++i) {
+  for (std::uint64_t i = 0; i < number("MUSTER_SCHEDULES_AT_ONCE", 8); ++i) {
     threads.emplace_back([&] {
       for (std::uint64_t seed = next++; seed <= last; seed = next++) {
         const ScheduleReport report = run_schedule(GetParam(), seed);

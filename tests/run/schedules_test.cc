@@ -38,6 +38,7 @@ TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
   std::atomic<std::size_t> terms{0};
   std::atomic<std::size_t> faults{0};
   std::mutex output;
+  std::uint64_t done = 0;
 
   std::vector<std::thread> threads;
   for (std::uint64_t i = 0; i < number("MUSTER_SCHEDULES_AT_ONCE", 8); ++i) {
@@ -49,6 +50,12 @@ TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
         const std::lock_guard lock(output);
         for (const std::string& sentence : report.wrong)
           ADD_FAILURE() << "MUSTER_SCHEDULE=" << seed << ": " << sentence;
+        if (++done % 100 == 0 && done < count) {
+          std::printf("%llu of %llu schedules on %s so far\n",
+                      static_cast<unsigned long long>(done), static_cast<unsigned long long>(count),
+                      GetParam().c_str());
+          std::fflush(stdout);
+        }
       }
     });
   }

@@ -77,11 +77,16 @@ inline int simulate(const char* program, int argc, char** argv, SimArguments arg
     hours += static_cast<double>(to_ms(report.simulated)) / 3.6e6;
     terms += report.terms;
     events += report.events;
+    const std::uint64_t done = seed - arguments.first + 1;
+    if (done % 5000 == 0 && done < arguments.seeds) {
+      std::printf("%s: %llu of %llu seeds so far\n", program, static_cast<unsigned long long>(done),
+                  static_cast<unsigned long long>(arguments.seeds));
+      std::fflush(stdout);
+    }
     if (report.violation.empty()) continue;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), report.violation.c_str());
     if (arguments.expect_violation) {
-      std::printf("caught after %llu seeds\n",
-                  static_cast<unsigned long long>(seed - arguments.first + 1));
+      std::printf("caught after %llu seeds\n", static_cast<unsigned long long>(done));
       return 0;
     }
     std::printf("replay: %s --seed %llu --trace\n", program, static_cast<unsigned long long>(seed));

@@ -155,15 +155,16 @@ run_tests() {
 soak_round() {
   local log
   log=$(build_dir release)/Testing/Temporary/LastTest.log
+  # Verbose, for what they say of how far they are.
   MUSTER_SOAK=1 MUSTER_SIM_FIRST=$1 MUSTER_SIM_SEEDS=$2 \
-    run_suite soak run_ctest release "the label sim or model" -L '^(sim|model)$'
+    run_suite soak run_ctest release "the label sim or model" -V -L '^(sim|model)$'
   grep -h 'simulated hours' "$log" | tee -a build/release/soak.txt || true
-  MUSTER_SCHEDULE_FIRST=$3 MUSTER_SCHEDULES=$4 \
-    run_suite schedules run_ctest release "schedules of muster run" -R '^test_run_schedules'
-  grep -h 'schedules on' "$log" || true
-  MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest release "kills of servers" -R '^test_musterd_kills$'
+  MUSTER_SCHEDULE_FIRST=$3 MUSTER_SCHEDULES=$4 MUSTER_SCHEDULES_AT_ONCE=24 \
+    run_suite schedules run_ctest release "schedules of muster run" -V -R '^test_run_schedules'
+  grep -h 'schedules on.*terms' "$log" || true
+  MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest release "kills of servers" -V -R '^test_musterd_kills$'
   MUSTER_LINEARIZABILITY_ROUNDS=$6 run_suite histories run_ctest release "histories of clusters" \
-    -R '^test_musterd_linearizability$'
+    -V -R '^test_musterd_linearizability$'
 }
 
 # Over all rounds: "sim_x: N seeds, H simulated hours, …, C CPU s, …".

@@ -17,6 +17,8 @@ namespace muster {
 namespace {
 
 constexpr Duration kHuntInterval = 10ms;
+/// So many looks in a row must have found nothing: one alone may miss what is born during it.
+constexpr int kCleanLooks = 5;
 
 }  // namespace
 
@@ -45,7 +47,10 @@ GuardedCommand::~GuardedCommand() {
   (void)guardian_->wait();
   guardian_.reset();
   const MonoTime limit = loop_.now() + options_.kill_margin;
-  while (!status_ && kill_leftovers() != 0 && loop_.now() < limit) ::sched_yield();
+  for (int clean = 0; !status_ && clean < kCleanLooks && loop_.now() < limit;) {
+    clean = kill_leftovers().none() ? clean + 1 : 0;
+    ::sched_yield();
+  }
 }
 
 Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadline) {
@@ -188,25 +193,35 @@ void GuardedCommand::kill_group() const {
 }
 
 void GuardedCommand::hunt() {
-  const pid_t left = kill_leftovers();
-  if (left == 0) return std::exchange(callbacks_.lost, {})();
+  Leftovers left = kill_leftovers();
+  const bool long_enough = loop_.now() - hunt_began_ >= options_.kill_margin;
+  // A process that hides both environment and arguments is not waited for without end.
+  if (long_enough) left.unclear = false;
+  clean_looks_ = left.none() ? clean_looks_ + 1 : 0;
+  if (clean_looks_ == kCleanLooks) return std::exchange(callbacks_.lost, {})();
   hunt_timer_.arm(kHuntInterval, [this] { hunt(); });
-  if (told_unkillable_ || loop_.now() - hunt_began_ < options_.kill_margin) return;
+  if (told_unkillable_ || left.living == 0 || !long_enough) return;
   told_unkillable_ = true;
-  callbacks_.unkillable(left);
+  callbacks_.unkillable(left.living);
 }
 
-/// Kills what bears the mark. One of those; 0 when there was none.
-pid_t GuardedCommand::kill_leftovers() {
-  pid_t any = 0;
+GuardedCommand::Leftovers GuardedCommand::kill_leftovers() {
+  Leftovers left;
+  const pid_t session = ::getsid(0);
   table_.look();
   for (const ProcessEntry& each : table_.all()) {
     if (each.ended() || each.started < guardian_started_) continue;
-    if (!started_with(each.pid, mark_)) continue;
+    const Trace trace = trace_of(each, mark_);
+    // It may have started another before it ended, too late for this look.
+    if (trace == Trace::kUnclear) left.unclear = true;
+    if (trace != Trace::kPresent) continue;
+    // A session that is not ours was made by the command, and so was each of its groups. Those who
+    // are in it cannot start others faster than this kills them.
+    if (each.session != session) ::kill(-each.group, SIGKILL);
     ::kill(each.pid, SIGKILL);
-    any = each.pid;
+    left.living = each.pid;
   }
-  return any;
+  return left;
 }
 
 }  // namespace muster

@@ -75,7 +75,13 @@ class GuardedCommand {
   void kill_group() const;
   void kill_beside_guardian();
   void hunt();
-  [[nodiscard]] pid_t kill_leftovers();
+  /// What one look found of the command, and killed.
+  struct Leftovers {
+    pid_t living = 0;
+    bool unclear = false;  ///< Something ended or changed during the look: it tells nothing.
+    [[nodiscard]] bool none() const { return living == 0 && !unclear; }
+  };
+  [[nodiscard]] Leftovers kill_leftovers();
 
   EventLoop& loop_;
   const GuardianOptions options_;
@@ -91,6 +97,7 @@ class GuardedCommand {
   std::optional<ExitStatus> status_;
   std::optional<Error> error_;
   MonoTime hunt_began_{};
+  int clean_looks_ = 0;  ///< In a row.
   bool told_unkillable_ = false;
 };
 

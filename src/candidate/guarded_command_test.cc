@@ -224,6 +224,30 @@ TEST_F(GuardedCommandTest, WhenTheGuardianIsKilledWhatItGuardedIsKilledAndCalled
   EXPECT_TRUE(living().empty());
 }
 
+// G4: each process of the chain is gone before anybody can look at it twice.
+TEST_F(GuardedCommandTest, AChainOfForksDoesNotOutliveItsGuardian) {
+  const std::string file = folder + "muster-hunted-" + word_;
+  const auto links = [&] {
+    return std::filesystem::exists(file) ? std::filesystem::file_size(file) : 0;
+  };
+  for (int i = 0; i < 8; ++i) {
+    const auto before = links();
+    // It ends by itself, if nothing else ends it.
+    auto guarded = start(shell("link='echo >> " + file +
+                               "; [ $2 -gt 0 ] && sh -c \"$1\" link \"$1\" $(($2 - 1)) & exit'; "
+                               "setsid sh -c \"$link\" link \"$link\" 3000 & $ENDLESS; :"));
+    ASSERT_TRUE(until([&] { return links() >= before + 3; }));
+    ASSERT_EQ(::kill(guarded->guardian_pid(), SIGKILL), 0);
+    ASSERT_TRUE(over());
+    EXPECT_TRUE(heard.lost);
+    const auto at_the_end = links();
+    loop.run_until(loop.now() + 20ms);
+    ASSERT_EQ(links(), at_the_end) << "round " << i;
+  }
+  EXPECT_TRUE(living().empty());
+  std::filesystem::remove(file);
+}
+
 // G3: it is told once, and hunted until it is gone.
 TEST_F(GuardedCommandTest, WhatCannotBeKilledWithoutTheGuardianIsTold) {
   auto guarded = start(shell("$ENDLESS; :"));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
@@ -20,8 +21,11 @@
 namespace muster {
 namespace {
 
-// Between the fields "session" and "starttime" of /proc/PID/stat.
-constexpr int kSessionToStart = 15;
+// Between the fields "session", "flags" and "starttime" of /proc/PID/stat.
+constexpr int kSessionToFlags = 2;
+constexpr int kFlagsToStart = 12;
+/// PF_KTHREAD of the kernel, which no header tells.
+constexpr std::uint32_t kKernelThread = 0x00200000;
 
 /// Skips one space, then reads a number.
 template <typename Number>
@@ -56,14 +60,48 @@ std::optional<ProcessEntry> read_entry(int proc, const char* name) {
   entry.state = at[2];
   at += 3;
   if (!next_number(at, end, entry.parent) || !next_number(at, end, entry.group) ||
-      !next_number(at, end, entry.session) || !skip_fields(at, end, kSessionToStart) ||
+      !next_number(at, end, entry.session) || !skip_fields(at, end, kSessionToFlags) ||
+      !next_number(at, end, entry.flags) || !skip_fields(at, end, kFlagsToStart) ||
       !next_number(at, end, entry.started)) {
     return std::nullopt;
   }
   return entry;
 }
 
+/// A file of /proc/PID; nothing when it cannot be read, and errno says why.
+std::optional<std::string> read_all(pid_t pid, const char* name) {
+  std::array<char, 64> path;
+  std::snprintf(path.data(), path.size(), "/proc/%d/%s", pid, name);
+  const UniqueFd fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return std::nullopt;
+  std::string text(1 << 16, '\0');
+  std::size_t length = 0;
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), text.data() + length, text.size() - length);
+    if (got < 0) return std::nullopt;
+    if (got == 0) break;
+    length += static_cast<std::size_t>(got);
+    if (length == text.size()) text.resize(text.size() * 2);
+  }
+  text.resize(length);
+  return text;
+}
+
+/// `strings` ends each with a zero.
+bool holds(std::string_view strings, std::string_view wanted) {
+  for (std::size_t begin = 0; begin < strings.size();) {
+    const std::size_t end = std::min(strings.find('\0', begin), strings.size());
+    if (strings.substr(begin, end - begin) == wanted) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool ProcessEntry::is_of_kernel() const {
+  return (flags & kKernelThread) != 0;
+}
 
 void ProcessTable::look() {
   entries_.clear();
@@ -132,26 +170,21 @@ std::optional<ProcessEntry> look_at(pid_t pid) {
   return read_entry(proc.get(), std::to_string(pid).c_str());
 }
 
+Trace trace_of(const ProcessEntry& entry, std::string_view assignment) {
+  const auto environment = read_all(entry.pid, "environ");
+  if (!environment && errno == EACCES) return Trace::kAbsent;
+  if (environment && holds(*environment, assignment)) return Trace::kPresent;
+  if (environment && !environment->empty()) return Trace::kAbsent;
+  if (entry.is_of_kernel()) return Trace::kAbsent;
+  // Without an environment by choice, it still has its arguments. In the middle of exec it has
+  // neither, and of one that has ended there is nothing to read.
+  const auto arguments = read_all(entry.pid, "cmdline");
+  return arguments && !arguments->empty() ? Trace::kAbsent : Trace::kUnclear;
+}
+
 bool started_with(pid_t pid, std::string_view assignment) {
-  std::array<char, 64> path;
-  std::snprintf(path.data(), path.size(), "/proc/%d/environ", pid);
-  const UniqueFd fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return false;
-  std::vector<char> text(1 << 16);
-  std::size_t length = 0;
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), text.data() + length, text.size() - length);
-    if (got <= 0) break;
-    length += static_cast<std::size_t>(got);
-    if (length == text.size()) text.resize(text.size() * 2);
-  }
-  const std::string_view whole(text.data(), length);
-  for (std::size_t begin = 0; begin < whole.size();) {
-    const std::size_t end = std::min(whole.find('\0', begin), whole.size());
-    if (whole.substr(begin, end - begin) == assignment) return true;
-    begin = end + 1;
-  }
-  return false;
+  const auto environment = read_all(pid, "environ");
+  return environment && holds(*environment, assignment);
 }
 
 }  // namespace muster

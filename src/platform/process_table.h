@@ -17,9 +17,11 @@ struct ProcessEntry {
   pid_t group;
   pid_t session;
   char state;             ///< As in /proc/PID/stat; 'Z' has ended and waits to be reaped.
+  std::uint32_t flags;    ///< Of the kernel.
   std::uint64_t started;  ///< In the kernel's ticks: who is younger has no lower number.
 
   [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X'; }
+  [[nodiscard]] bool is_of_kernel() const;
 };
 
 /// The processes of this machine (of this pid namespace) at one look. The look takes a moment:
@@ -46,8 +48,15 @@ class ProcessTable {
 /// One process; nothing when there is none with that id.
 [[nodiscard]] std::optional<ProcessEntry> look_at(pid_t pid);
 
-/// True when the environment that `pid` was started with holds this NAME=value. False also when
-/// the process is another user's.
+/// Whether the environment that a process was started with holds a NAME=value.
+enum class Trace {
+  kAbsent,  ///< Also when the process is another user's.
+  kPresent,
+  kUnclear,  ///< It ended since it was seen, or becomes another program just now.
+};
+[[nodiscard]] Trace trace_of(const ProcessEntry& entry, std::string_view assignment);
+
+/// As trace_of(), for a process that stays what it is.
 [[nodiscard]] bool started_with(pid_t pid, std::string_view assignment);
 
 }  // namespace muster

@@ -113,6 +113,7 @@ void ElectionDriver::send(ReadFloor) {
       metadata_body_ = object->body;
     } else {
       seen.problem = metadata.error().message;
+      seen.newer = metadata.is(Errc::kUnsupported);
     }
     perform(election_.floor_read(std::move(seen), loop_.now()));
   }));

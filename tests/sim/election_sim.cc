@@ -32,8 +32,7 @@ ElectionSim::ElectionSim(std::uint64_t seed, ElectionSimOptions options)
     worker.lease = random.chance(0.7) ? lease : random.between(2s, 20s);
     workers_.push_back(std::move(worker));
   }
-  shared_->objects->subscribe(
-      [this](const MemoryObjects::Change& change) { check_history(change); });
+  shared_->objects->subscribe([this](const MemoryObjects::Change& change) { on_change(change); });
 }
 
 void ElectionSim::start(Worker& worker) {
@@ -196,16 +195,61 @@ void ElectionSim::wreak_chaos() {
   }
 }
 
-// Somebody removes or overwrites state.json behind everybody's back.
+// One of the two objects is damaged behind everybody's back, while the other one is whole: that
+// is what the rules promise to survive.
 void ElectionSim::vandalize() {
-  if (world_.random().chance(0.5)) {
-    say(nullptr, "state.json is removed by a stranger");
-    (void)shared_->objects->remove(keys_.state, {});
-  } else {
-    say(nullptr, "state.json is overwritten with garbage");
-    (void)shared_->objects->put(keys_.state, "{\"epoch\": gar" + world_.random().uuid(), {}, {},
-                                MonoTime());
+  const bool state = world_.random().chance(0.7);
+  if (state && floor_is_intact()) {
+    damage(keys_.state);
+  } else if (!state && state_is_intact()) {
+    damage(keys_.metadata);
   }
+}
+
+void ElectionSim::damage(const Key& key) {
+  Random& random = world_.random();
+  const std::vector<Backup>& backups = backups_[key];
+  switch (random.below(4)) {
+    case 0:
+      say(nullptr, key + " is removed by a stranger");
+      (void)shared_->objects->remove(key, {});
+      return;
+    case 1:
+      say(nullptr, key + " is overwritten with garbage");
+      (void)shared_->objects->put(key, "{\"epoch\": gar" + random.uuid(), {}, {}, MonoTime());
+      return;
+    default: {
+      if (backups.empty()) return;
+      // The newest are the most dangerous: they look like what stands there.
+      const std::uint64_t age = random.below(std::min<std::uint64_t>(backups.size(), 10));
+      const Backup backup = backups[backups.size() - 1 - age];
+      say(nullptr, key + " is replaced by an old copy: " + backup.entry.body);
+      // With its old revision only where the floor was raised since: else nothing could tell it
+      // from what stood there before, and nothing promises to.
+      const bool told = backup.floor != 0 && backup.floor != floor_revision();
+      if (told && random.chance(0.5)) return shared_->objects->restore(key, backup.entry);
+      (void)shared_->objects->put(key, backup.entry.body, {}, {}, MonoTime());
+    }
+  }
+}
+
+bool ElectionSim::state_is_intact() const {
+  const auto it = shared_->objects->entries().find(keys_.state);
+  if (it == shared_->objects->entries().end()) return false;
+  const auto state = decode_leader_state(it->second.body);
+  return state && state->epoch >= last_term_;
+}
+
+bool ElectionSim::floor_is_intact() const {
+  const auto it = shared_->objects->entries().find(keys_.metadata);
+  if (it == shared_->objects->entries().end()) return false;
+  const auto metadata = decode_metadata(it->second.body);
+  return metadata && metadata->epoch_floor >= last_term_;
+}
+
+std::uint64_t ElectionSim::floor_revision() const {
+  const auto it = shared_->objects->entries().find(keys_.metadata);
+  return it == shared_->objects->entries().end() ? 0 : it->second.revision;
 }
 
 void ElectionSim::heal() {
@@ -232,6 +276,19 @@ void ElectionSim::check_one_leader() {
     if (leader) violate(leader->name + " and " + worker.name + " lead at the same time");
     leader = &worker;
   }
+}
+
+void ElectionSim::on_change(const MemoryObjects::Change& change) {
+  check_history(change);
+  if (!vandals_ || change.removed) return;
+  std::vector<Backup>& backups = backups_[change.key];
+  if (!backups.empty()) backups.back().floor = floor_revision();
+  backups.push_back({shared_->objects->entries().at(change.key)});
+  // An acquisition is under way: the worst moment.
+  if (change.key != keys_.metadata || !world_.random().chance(0.2)) return;
+  world_.after(world_.random().between(0s, 20s), [this] {
+    if (!healed_) vandalize();
+  });
 }
 
 // Without vandals, the epochs that the store has seen rise with every acquisition and never fall.

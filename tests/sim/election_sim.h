@@ -22,7 +22,8 @@ struct ElectionSimOptions {
 
 /// A few workers of one namespace on a store that loses, delays, repeats and refuses, while they
 /// are paused, killed, cut off, asked to step down, and their wall clocks jump. Their boot clocks
-/// differ in rate by as much as the drift allows, their leases in length.
+/// differ in rate by as much as the drift allows, their leases in length. In some runs strangers
+/// remove, overwrite or put back the one or the other object of the namespace, never both.
 class ElectionSim {
  public:
   ElectionSim(std::uint64_t seed, ElectionSimOptions options);
@@ -39,6 +40,12 @@ class ElectionSim {
     bool stopping = false;
   };
 
+  /// What vandals can put back.
+  struct Backup {
+    MemoryObjects::Entry entry;
+    std::uint64_t floor = 0;  ///< Revision of the floor when another took its place.
+  };
+
   void start(Worker& worker);
   void stop(Worker& worker);
   void restart_later(Worker& worker, Duration delay);
@@ -46,11 +53,16 @@ class ElectionSim {
   void schedule_chaos();
   void wreak_chaos();
   void vandalize();
+  void damage(const Key& key);
+  [[nodiscard]] bool state_is_intact() const;
+  [[nodiscard]] bool floor_is_intact() const;
+  [[nodiscard]] std::uint64_t floor_revision() const;
   void heal();
   void work_on_resource(Worker& worker);
 
   bool check();
   void check_one_leader();
+  void on_change(const MemoryObjects::Change& change);
   void check_history(const MemoryObjects::Change& change);
   void violate(std::string what);
   void say(const Worker* worker, const std::string& what);
@@ -62,6 +74,7 @@ class ElectionSim {
   std::vector<Worker> workers_;
   SimReport report_;
   bool vandals_ = false;
+  std::map<Key, std::vector<Backup>> backups_;
   bool healed_ = false;
 
   Epoch last_term_;

@@ -9,23 +9,47 @@
 
 namespace muster {
 
-// Who may be acquired from, and when (rules E3, E5, E7, E9).
+// Rules E3, E5, E9: until when the state itself keeps us away; in the past when it does not.
+MonoTime Election::holder_until() const {
+  if (!known_.state || state_is_lost()) return MonoTime::min();
+  const LeaderState& state = *known_.state;
+  if ((!state.leader && !is_barrier()) || mine(known_.state)) return MonoTime::min();
+  // Somebody who knows no incarnations elected us; that is no leadership of anybody.
+  if (state.leader == config_.id && state.incarnation.value().empty()) return MonoTime::min();
+  return observer_.expires_at();
+}
+
+// Rule E7: nobody, without a receipt and by one of us.
+bool Election::is_barrier() const {
+  const auto& state = known_.state;
+  return state && !state->leader && !state->released && !state->nonce.value().empty();
+}
+
+// Rule E7: whoever acquires has raised the floor before. A state below a floor that another has
+// raised may hide that other: the acquisition is under way, or was given up, or this state is an
+// old one that was put back.
+bool Election::may_hide_a_leader() const {
+  if (!known_.revision || !floor_) return false;
+  if (state_is_lost()) return true;
+  return floor_->revision && floor_->revision != raised_ && known_.state->epoch < floor_->epoch;
+}
+
+MonoTime Election::held_until() const {
+  const MonoTime hidden =
+      may_hide_a_leader() ? doubted_since_ + longest_lease_seen_ : MonoTime::min();
+  return std::max(holder_until(), hidden);
+}
+
+// Who may be acquired from, and when.
 Election::Claim Election::claim(MonoTime now) const {
-  const bool lost = !known_.revision || state_is_lost();
+  if (now < held_until()) return Claim::kHeld;
   // Only the floor tells a namespace that is new from one whose state was lost, and how long a
   // lease may be running that the state no longer shows.
-  if (lost && !floor_) return Claim::kUnclear;
-  const bool brand_new = lost && !known_.revision && !floor_->revision && seen_epoch_ == Epoch(0);
-  if (brand_new) return Claim::kFree;
-  if (!known_.revision) return Claim::kVanished;
-  if (lost) return observer_.expired(now) ? Claim::kFree : Claim::kHeld;
-  const LeaderState& state = *known_.state;
-  // Nobody, without a receipt and by one of us, is the barrier of E7.
-  const bool barrier = !state.released && !state.nonce.value().empty();
-  if ((!state.leader && !barrier) || mine(known_.state)) return Claim::kFree;
-  // Rule E9: somebody who knows no incarnations elected us; that is no leadership of anybody.
-  if (state.leader == config_.id && state.incarnation.value().empty()) return Claim::kFree;
-  return observer_.expired(now) ? Claim::kFree : Claim::kHeld;
+  if (!floor_ && (!known_.revision || state_is_lost())) return Claim::kUnclear;
+  // Whether this is the latest state is seen when the floor is read for the campaign.
+  if (known_.revision) return Claim::kFree;
+  const bool brand_new = !floor_->revision && seen_epoch_ == Epoch(0);
+  return brand_new ? Claim::kFree : Claim::kVanished;
 }
 
 // Rule E4: the first live worker by bytes tries at once, everybody else after one jittered wait.
@@ -73,10 +97,17 @@ void Election::campaign(MonoTime now) {
 }
 
 bool Election::refuses_without_floor(MonoTime now) {
-  if (floor_->problem.empty() || (known_.revision && !state_is_lost())) return false;
-  step_.events.emplace_back(
-      StateTrouble{"neither the state nor the epoch floor can be read (" + floor_->problem +
-                   "); refusing to elect until an operator restores metadata.json"});
+  const bool damaged = !floor_->problem.empty();
+  const bool unknown = known_.revision ? state_is_lost() : damaged;
+  // A state that tells nothing, where a floor should be and is not: no namespace is new like that.
+  const bool gone = !damaged && !floor_->revision && !known_.state && seen_epoch_ == Epoch(0);
+  if (!floor_->newer && !(unknown && (damaged || gone))) return false;
+  const std::string why = gone ? "metadata.json is gone" : floor_->problem;
+  step_.events.emplace_back(StateTrouble{
+      (floor_->newer ? "the epoch floor cannot be read ("
+                     : "neither the state nor the epoch floor can be read (") +
+      why + "); refusing to elect until " +
+      (floor_->newer ? "this worker is upgraded" : "an operator restores metadata.json")});
   floor_.reset();
   wait_one_interval(now);
   return true;
@@ -115,7 +146,7 @@ ElectionStep Election::floor_read(Result<SeenFloor> seen, MonoTime now) {
   note_lapse(now);
   if (seen) {
     longest_lease_seen_ = std::max(longest_lease_seen_, seen->lease_max);
-    floor_ = Floor{seen->revision, seen->floor, std::move(seen->problem)};
+    floor_ = Floor{seen->revision, seen->floor, std::move(seen->problem), seen->newer};
   } else if (seen.is(Errc::kNotFound)) {
     floor_ = Floor{};
   } else {
@@ -127,11 +158,21 @@ ElectionStep Election::floor_read(Result<SeenFloor> seen, MonoTime now) {
     // between has raised the floor.
     observer_.observe(Revision("(absent) " + floor_->revision.value_or(Revision()).value()),
                       longest_lease_seen_, now);
-  } else if (state_is_lost()) {
+  } else if (is_barrier()) {
+    // Whoever wrote it may not have known of the longest lease yet.
     observer_.lengthen(longest_lease_seen_);
   }
+  doubt(now);
   consider(now);
   return finish();
+}
+
+// Together they change with every acquisition, also where an old state was put back as it was.
+void Election::doubt(MonoTime now) {
+  if (doubted_state_ == known_.revision && doubted_floor_ == floor_->revision) return;
+  doubted_state_ = known_.revision;
+  doubted_floor_ = floor_->revision;
+  doubted_since_ = now;
 }
 
 ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
@@ -144,8 +185,9 @@ ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
     wait_after_failure(written.error(), now);
     return finish();
   }
-  // Where nothing is known to stand, only the floor keeps others away, and not for ever.
-  const bool late = !known_.revision && now - campaign_began_ >= config_.terms.lease / 2;
+  raised_ = doubted_floor_ = *written;
+  // It took so long that the term would be over before it began.
+  const bool late = now >= config_.terms.deadline(campaign_began_);
   if (resigning_ || late || !may_campaign(now)) {
     consider(now);
     return finish();

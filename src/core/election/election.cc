@@ -127,6 +127,8 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     // Whoever changed the state has raised the floor before: raising it from what was read then
     // could only fail, and cost the wait after a failure.
     floor_.reset();
+    doubted_state_.reset();
+    doubted_floor_.reset();
     report_twin(!before.read);
     report_new_leader(before.state);
     if (state_is_lost()) {
@@ -223,7 +225,9 @@ void Election::write(WriteKind kind, LeaderState state, MonoTime now) {
   state.incarnation = config_.incarnation;
   state.lease = kind == WriteKind::kBarrier ? longest_lease_seen_ : config_.terms.lease;
   if (sent_.size() == kSentMax) sent_.erase(sent_.begin());
-  sent_.push_back({state.nonce, now, kind, state.epoch});
+  // Others count from the floor that was raised for an acquisition, so its holder does, too.
+  const MonoTime from = kind == WriteKind::kAcquire ? campaign_began_ : now;
+  sent_.push_back({state.nonce, from, kind, state.epoch});
   writing_ = state;
   ask(Phase::kWritingState, WriteState{std::move(state), known_.revision});
 }
@@ -265,6 +269,7 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
   observer_.observe(*known_.revision, writing_.lease, now);
   turn_at_.reset();
   listed_.reset();
+  floor_.reset();
   report_new_leader(before);
   if (sent.kind == WriteKind::kRelease) {
     finish_resigning(true, now);
@@ -303,7 +308,7 @@ void Election::consider(MonoTime now) {
       return ask(Phase::kReadingFloor, ReadFloor{});
     case Claim::kHeld:
       wait_one_interval(now);
-      return wait_until(std::min(wake_at_, observer_.expires_at()));
+      return wait_until(std::min(wake_at_, held_until()));
     case Claim::kVanished:
       return put_barrier(now);
     case Claim::kFree:

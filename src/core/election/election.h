@@ -58,6 +58,7 @@ struct SeenFloor {
   Epoch floor;
   Duration lease_max{};
   std::string problem;  ///< Not empty: unreadable, `floor` means nothing.
+  bool newer = false;   ///< Unreadable because a later version wrote it.
 };
 
 enum class LossReason {
@@ -175,7 +176,7 @@ class Election {
   /// A write that was sent and not yet settled. All of them are at the revision `known_`.
   struct Sent {
     Nonce nonce;
-    MonoTime at;
+    MonoTime at;  ///< From when a lease that it begins or renews is counted.
     WriteKind kind;
     Epoch epoch;
   };
@@ -191,6 +192,7 @@ class Election {
     std::optional<Revision> revision;
     Epoch epoch;
     std::string problem;
+    bool newer = false;
   };
 
   ElectionStep finish();
@@ -215,6 +217,11 @@ class Election {
 
   void consider(MonoTime now);
   [[nodiscard]] Claim claim(MonoTime now) const;
+  [[nodiscard]] MonoTime held_until() const;
+  [[nodiscard]] MonoTime holder_until() const;
+  [[nodiscard]] bool is_barrier() const;
+  [[nodiscard]] bool may_hide_a_leader() const;
+  void doubt(MonoTime now);
   [[nodiscard]] bool my_turn(MonoTime now);
   void campaign(MonoTime now);
   void put_barrier(MonoTime now);
@@ -240,6 +247,11 @@ class Election {
   Epoch above_;                ///< By rise_above().
   /// The floor as last read, until it is used; a floor without a revision did not exist.
   std::optional<Floor> floor_;
+  std::optional<Revision> raised_;  ///< The floor as this worker wrote it last.
+  /// State and floor that may hide a leader, as last read, and since when they are what they are.
+  std::optional<Revision> doubted_state_;
+  std::optional<Revision> doubted_floor_;
+  MonoTime doubted_since_{};
   Duration longest_lease_seen_{0};
   std::optional<MonoTime> turn_at_;
   std::optional<std::vector<WorkerId>> listed_;

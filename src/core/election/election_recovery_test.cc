@@ -28,6 +28,7 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   scene.wake(kStart + 25s);
   scene.reads_unchanged(kStart + 25s);
   scene.workers_are({}, kStart + 25s);
+  scene.floor_is(7, kStart + 25s, 20s);
   ASSERT_TRUE(scene.asks<RaiseFloor>());
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
   scene.floor_raised(kStart + 25s);
@@ -126,6 +127,149 @@ TEST(ElectionRecoveryTest, WithoutAFloorAnAbsentStateIsNoNewNamespace) {
   EXPECT_FALSE(step.request) << "neither nobody nor itself is written down";
   ASSERT_EQ(step.events.size(), 1U);
   EXPECT_NE(std::get<StateTrouble>(step.events[0]).problem.find("operator"), std::string::npos);
+}
+
+LeaderState released_by(const char* id, std::uint64_t epoch) {
+  LeaderState state = held_by(id, epoch);
+  state.leader.reset();
+  state.released = ReleaseReceipt{WorkerId(id), state.incarnation, state.epoch};
+  state.workers = {WorkerId("b")};
+  return state;
+}
+
+// E7: whoever led after it has raised the floor, and may still lead.
+TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackIsWaitedOutByWhoHasSeenNoOther) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(released_by("a", 1), "r1", kStart);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(2, kStart, 20s);
+  EXPECT_FALSE(scene.request);
+  EXPECT_LE(scene.election.wake_at(), kStart + 6s) << "it goes on looking";
+  scene.wake(kStart + 19s);
+  scene.reads_unchanged(kStart + 19s);
+  EXPECT_FALSE(scene.request);
+  EXPECT_EQ(scene.election.wake_at(), kStart + 20s);
+  scene.wake(kStart + 20s);
+  scene.reads_unchanged(kStart + 20s);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(3));
+}
+
+// The same where revisions are made of contents: the state is as this worker saw it last, long
+// ago, and the floor tells that somebody has led since.
+TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackAsItWasIsWaitedOut) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(held_by("a", 1), "r1", kStart);
+  scene.wake(kStart + 60s);
+  scene.reads_unchanged(kStart + 60s);
+  scene.workers_are({}, kStart + 60s);
+  scene.floor_is(2, kStart + 60s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 75s);
+  scene.reads_unchanged(kStart + 75s);
+  EXPECT_TRUE(scene.asks<RaiseFloor>());
+}
+
+// A candidate that raised the floor and could not acquire does not wait for itself.
+TEST(ElectionRecoveryTest, TheOwnFloorHidesNobody) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(released_by("a", 1), "r1", kStart);
+  scene.floor_is(1, kStart);
+  scene.floor_raised(kStart);
+  scene.write_fails(Errc::kUnavailable, kStart);
+  scene.reads_unchanged(kStart);
+  scene.wake(kStart + 1s);
+  scene.reads_unchanged(kStart + 1s);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(2, kStart + 1s, 15s, "f2");
+  EXPECT_TRUE(scene.asks<RaiseFloor>());
+}
+
+// "Absent" is the one condition that can come true again: the creation was under way for minutes.
+TEST(ElectionRecoveryTest, AStateOfOursThatLandedLateIsNoReasonToLead) {
+  Scene scene;
+  scene.campaigns_in_a_new_namespace(kStart);
+  const LeaderState sent = scene.asked<WriteState>().state;
+  scene.write_fails(Errc::kAmbiguous, kStart + 1s);
+  scene.reads_absent(kStart + 1s);
+  scene.wake(kStart + 300s);
+  scene.reads(sent, "r9", kStart + 300s);
+  EXPECT_FALSE(scene.election.leads(kStart + 300s));
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(2, kStart + 300s);
+  EXPECT_FALSE(scene.request) << "whoever raised it may lead";
+}
+
+// Others count from the floor that they saw raised.
+TEST(ElectionRecoveryTest, AnAcquisitionCountsFromTheRaiseOfItsFloor) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_absent(kStart);
+  scene.workers_are({}, kStart);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  scene.floor_raised(kStart + 2s);
+  scene.written("r1", kStart + 3s);
+  EXPECT_EQ(scene.election.deadline(), kStart + 12600ms);
+}
+
+// Whoever wrote "nobody" knew of shorter leases only.
+TEST(ElectionRecoveryTest, ABarrierIsWaitedOutForTheLongestLeaseThatTheFloorKnows) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_absent(kStart);
+  scene.floor_is(1, kStart);
+  scene.wake(kStart + 60s);
+  scene.reads_absent(kStart + 60s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  EXPECT_EQ(scene.asked<WriteState>().state.lease, 15s);
+  scene.written("r1", kStart + 60s);
+  scene.wake(kStart + 75s);
+  scene.reads_unchanged(kStart + 75s);
+  scene.workers_are({}, kStart + 75s);
+  ASSERT_TRUE(scene.asks<ReadFloor>());
+  scene.floor_is(1, kStart + 75s, 40s);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 100s);
+  scene.reads_unchanged(kStart + 100s);
+  EXPECT_TRUE(scene.asks<RaiseFloor>());
+}
+
+TEST(ElectionRecoveryTest, AStateThatTellsNothingWithoutAFloorIsNoNewNamespace) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads_garbage("r1", Epoch(0), kStart);
+  scene.floor_absent(kStart);
+  EXPECT_FALSE(scene.request);
+  scene.wake(kStart + 15s);
+  scene.reads_unchanged(kStart + 15s);
+  scene.workers_are({}, kStart + 15s);
+  EXPECT_FALSE(scene.request);
+  ASSERT_TRUE(scene.saw<StateTrouble>());
+  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("metadata.json is gone"), std::string::npos);
+}
+
+TEST(ElectionRecoveryTest, AFloorOfALaterVersionIsNotOverwritten) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(released_by("a", 1), "r1", kStart);
+  scene.floor_unreadable("format 2", true, kStart);
+  EXPECT_FALSE(scene.request);
+  ASSERT_TRUE(scene.saw<StateTrouble>());
+  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("upgraded"), std::string::npos);
+}
+
+TEST(ElectionRecoveryTest, ADamagedFloorIsRebuiltFromTheState) {
+  Scene scene;
+  scene.wake(kStart);
+  scene.reads(released_by("a", 4), "r1", kStart);
+  scene.floor_unreadable("not a JSON object", false, kStart);
+  ASSERT_TRUE(scene.asks<RaiseFloor>());
+  EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(5));
+  EXPECT_EQ(scene.asked<RaiseFloor>().at, Revision("f"));
 }
 
 TEST(ElectionRecoveryTest, ALeaderWhoseStateVanishedStepsDown) {

@@ -62,8 +62,12 @@ class Scene {
   void reads_garbage(const char* revision, Epoch salvaged, MonoTime at) {
     take(election.state_read(SeenState{Revision(revision), {}, "garbage", salvaged}, at));
   }
-  void floor_is(std::uint64_t floor, MonoTime at, Duration lease_max = 15s) {
-    take(election.floor_read(SeenFloor{Revision("f"), Epoch(floor), lease_max, {}}, at));
+  void floor_is(std::uint64_t floor, MonoTime at, Duration lease_max = 15s,
+                const char* revision = "f") {
+    take(election.floor_read(SeenFloor{Revision(revision), Epoch(floor), lease_max, {}}, at));
+  }
+  void floor_unreadable(const char* problem, bool newer, MonoTime at) {
+    take(election.floor_read(SeenFloor{Revision("f"), {}, {}, problem, newer}, at));
   }
   void floor_absent(MonoTime at) { take(election.floor_read(Error{Errc::kNotFound, ""}, at)); }
   void floor_raised(MonoTime at) { take(election.floor_raised(Revision("f2"), at)); }

@@ -27,6 +27,7 @@ Status LeaseTimings::validate() const {
       return {Errc::kInvalid, "lease, renew interval and request timeout must be above zero"};
     }
   }
+  if (terms.lease > kLeaseMax) return {Errc::kInvalid, "the lease must be a day or less"};
   const Duration sum = renew_interval + request_timeout + stop_budget + kill_margin;
   if (sum < terms.held()) return Done{};
   return {Errc::kInvalid, "unsafe timings: renew interval " + format_duration(renew_interval) +

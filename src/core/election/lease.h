@@ -13,6 +13,9 @@ namespace muster {
 /// clocks are slewed by 8.3 % against each other, in opposite directions.
 inline constexpr double kDefaultDrift = 0.16;
 
+/// A lease beyond this is not a lease: it would lock everybody out.
+inline constexpr std::chrono::milliseconds kLeaseMax = 24h;
+
 /// A lease as its holder counts it. The holder stops `drift` before everybody else may begin.
 struct LeaseTerms {
   Duration lease = 15s;

@@ -54,5 +54,10 @@ TEST(LeaseTimingsTest, UnsafeTimingsAreRefusedWithTheSumShown) {
   EXPECT_NE(status.error().message.find("5040ms"), std::string::npos) << status.error().message;
 }
 
+TEST(LeaseTimingsTest, ALeaseThatOthersWouldNotReadIsRefused) {
+  EXPECT_TRUE(LeaseTimings::for_lease(24h, 1h).validate().ok());
+  EXPECT_TRUE(LeaseTimings::for_lease(25h, 1h).validate().is(Errc::kInvalid));
+}
+
 }  // namespace
 }  // namespace muster

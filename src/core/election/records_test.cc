@@ -62,6 +62,14 @@ TEST(LeaderStateTest, CorruptBodiesAreToldApartAndTheirEpochIsSalvaged) {
   EXPECT_EQ(salvage_epoch("garbage"), Epoch(0));
 }
 
+// Whoever follows must be able to count on.
+TEST(LeaderStateTest, AnEpochAtTheEndOfAllNumbersIsNone) {
+  EXPECT_TRUE(decode_leader_state(R"({"epoch":4503599627370496})").ok());
+  EXPECT_TRUE(decode_leader_state(R"({"epoch":4503599627370497})").is(Errc::kCorrupt));
+  EXPECT_TRUE(decode_metadata(R"({"epochFloor":4503599627370497})").is(Errc::kCorrupt));
+  EXPECT_EQ(salvage_epoch(R"({"epoch": 9007199254740991, "leader)"), Epoch(0));
+}
+
 TEST(NamespaceMetadataTest, SurvivesAndKeepsFieldsItDoesNotKnow) {
   NamespaceMetadata metadata;
   metadata.epoch_floor = Epoch(9);

@@ -93,6 +93,13 @@ Status MemoryObjects::remove(const Key& key, const std::optional<Revision>& when
   return Done{};
 }
 
+void MemoryObjects::restore(const Key& key, Entry entry) {
+  const std::uint64_t revision = entry.revision;
+  entries_[key] = std::move(entry);
+  ++revision_;
+  announce({key, revision, false});
+}
+
 ListPage MemoryObjects::list(const std::string& prefix, const std::string& from,
                              MonoTime now) const {
   ListPage page;

@@ -31,6 +31,9 @@ class MemoryObjects {
   Result<Revision> put(const Key& key, std::string body, const Precondition& when,
                        const std::optional<Guard>& guard, MonoTime now);
   Status remove(const Key& key, const std::optional<Revision>& when);
+  /// Puts an object back as it was, its revision included, as somebody's backup does where
+  /// revisions are made of contents.
+  void restore(const Key& key, Entry entry);
   [[nodiscard]] ListPage list(const std::string& prefix, const std::string& from,
                               MonoTime now) const;
 

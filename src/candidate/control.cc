@@ -100,7 +100,8 @@ void write_control(ObjectStore& store, const Key& key, const ControlCommand& com
     if (written) return done(Done{});
     // Also after a conflict: a proxy may have sent the write twice, unseen by us.
     store.get(key, {}, by, [id, done, error = written.error()](const Result<Object>& object) {
-      const auto record = object ? decode_control(object->body) : Result<ControlRecord>(error);
+      const auto record =
+          object ? decode_whole(*object, decode_control) : Result<ControlRecord>(error);
       if (record && record->command.id == id) return done(Done{});
       done(error);
     });
@@ -134,7 +135,7 @@ void ControlReader::read(Result<Object> object) {
   if (object.is(Errc::kNotFound) || object.is(Errc::kUnchanged)) return;
   if (!object) return hooks_.on_error(object.error());
   revision_ = object->revision;
-  Result<ControlRecord> record = decode_control(object->body);
+  Result<ControlRecord> record = decode_whole(*object, decode_control);
   if (!record) {
     owed_.reset();
     return hooks_.on_bad(record.error());

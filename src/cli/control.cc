@@ -132,7 +132,7 @@ class ControlRequest final : public Command {
     const auto object = store.get(keys.state);
     if (object.is(Errc::kNotFound)) return LeaderState{};
     if (!object) return object.error();
-    return decode_leader_state(object->body);
+    return decode_whole(*object, decode_leader_state);
   }
 
   /// Why the node that should lead cannot; empty when it can.
@@ -141,7 +141,8 @@ class ControlRequest final : public Command {
     if (state.leader == WorkerId(worker_)) return worker_ + " leads already";
     const auto file = store.get(keys.worker(WorkerId(worker_)));
     if (!file && !file.is(Errc::kNotFound)) return file.error();
-    const auto record = file ? decode_worker(file->body) : Result<WorkerRecord>(file.error());
+    const auto record =
+        file ? decode_whole(*file, decode_worker) : Result<WorkerRecord>(file.error());
     if (record && !record->stopped) return std::string();
     return "there is no node " + worker_ + "; muster workers --namespace " + arbiter_.name_space +
            " lists them";
@@ -166,7 +167,7 @@ class ControlRequest final : public Command {
       const auto object = store.get(keys.control);
       if (!object && !object.is(Errc::kNotFound)) return object.error();
       const auto record =
-          object ? decode_control(object->body) : Result<ControlRecord>(object.error());
+          object ? decode_whole(*object, decode_control) : Result<ControlRecord>(object.error());
       if (record && record->command.id != command.id) {
         return no(terminal, "another command came after this one, which may not have been seen");
       }

@@ -33,7 +33,7 @@ std::string ago(const std::optional<Duration>& age) {
 }
 
 void tell_state(const Object& object, Story& story) {
-  const auto state = decode_leader_state(object.body);
+  const auto state = decode_whole(object, decode_leader_state);
   if (!state) {
     story.sentences.push_back("state.json cannot be read: " + state.error().message);
     return;
@@ -64,8 +64,8 @@ void tell_state(const Object& object, Story& story) {
                             " live workers");
 }
 
-void tell_metadata(const std::string& body, Story& story) {
-  const auto metadata = decode_metadata(body);
+void tell_metadata(const Object& object, Story& story) {
+  const auto metadata = decode_whole(object, decode_metadata);
   if (!metadata) {
     story.sentences.push_back("metadata.json cannot be read: " + metadata.error().message);
     return;
@@ -76,8 +76,8 @@ void tell_metadata(const std::string& body, Story& story) {
                             " can come again");
 }
 
-void tell_control(const std::string& body, Story& story) {
-  const auto control = decode_control(body);
+void tell_control(const Object& object, Story& story) {
+  const auto control = decode_whole(object, decode_control);
   if (!control) {
     story.sentences.push_back("control.json cannot be read: " + control.error().message);
     return;
@@ -147,10 +147,10 @@ class ExplainCommand final : public Command {
     }
     const auto metadata = store.get(keys.metadata);
     if (!metadata && !metadata.is(Errc::kNotFound)) return metadata.error();
-    if (metadata) tell_metadata(metadata->body, story);
+    if (metadata) tell_metadata(*metadata, story);
     const auto control = store.get(keys.control);
     if (!control && !control.is(Errc::kNotFound)) return control.error();
-    if (control) tell_control(control->body, story);
+    if (control) tell_control(*control, story);
     const auto workers = store.list_all(keys.workers);
     if (!workers) return workers.error();
     story.sentences.push_back(std::to_string(workers->objects.size()) +

@@ -21,7 +21,7 @@ struct StateLook {
 };
 
 Result<StateLook> decode(const Object& object) {
-  const auto state = decode_leader_state(object.body);
+  const auto state = decode_whole(object, decode_leader_state);
   if (!state) {
     return {state.error().code, state.error().message +
                                     "; a running worker recovers from this by itself, see its "

@@ -28,7 +28,7 @@ struct Fleet {
 
 Status read_state(SyncStore& store, const NamespaceKeys& keys, Fleet& fleet) {
   if (const auto object = store.get(keys.metadata)) {
-    const auto metadata = decode_metadata(object->body);
+    const auto metadata = decode_whole(*object, decode_metadata);
     if (metadata && metadata->worker_timeout > Duration(0)) {
       fleet.worker_timeout = metadata->worker_timeout;
     }
@@ -38,7 +38,7 @@ Status read_state(SyncStore& store, const NamespaceKeys& keys, Fleet& fleet) {
   const auto object = store.get(keys.state);
   if (object.is(Errc::kNotFound)) return Done{};
   if (!object) return object.error();
-  const auto state = decode_leader_state(object->body);
+  const auto state = decode_whole(*object, decode_leader_state);
   if (!state) return Done{};  // Who is in can be told without it.
   fleet.leader = judge(*state, object->age);
   fleet.published = state->workers;
@@ -54,7 +54,7 @@ void read_records(SyncStore& store, const NamespaceKeys& keys, std::vector<Worke
       // A file that went away, or holds something else, is shown without details.
       const auto object = store.get(keys.worker(files[i].id));
       const auto record =
-          object ? decode_worker(object->body) : Result<WorkerRecord>(object.error());
+          object ? decode_whole(*object, decode_worker) : Result<WorkerRecord>(object.error());
       if (record) files[i].record = *record;
     }
   };

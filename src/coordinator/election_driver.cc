@@ -73,7 +73,7 @@ void ElectionDriver::send(ReadState request) {
   store_.get(keys_.state, request.unless, by(), lifetime_.wrap([this](Result<Object> object) {
     if (!object) return perform(election_.state_read(object.error(), loop_.now()));
     SeenState seen{object->revision, {}, {}, {}};
-    auto state = decode_leader_state(object->body);
+    auto state = decode_whole(*object, decode_leader_state);
     if (state) {
       seen.state = std::move(*state);
     } else {
@@ -105,7 +105,7 @@ void ElectionDriver::send(ReadFloor) {
     metadata_body_.clear();
     if (!object) return perform(election_.floor_read(object.error(), loop_.now()));
     SeenFloor seen{object->revision, {}, {}, {}};
-    const auto metadata = decode_metadata(object->body);
+    const auto metadata = decode_whole(*object, decode_metadata);
     if (metadata) {
       seen.floor = metadata->epoch_floor;
       seen.lease_max = metadata->lease_max;

@@ -48,6 +48,7 @@ Result<FencedStore::Found> FencedStore::find(const Key& key) {
   const Result<Object> found = store_.get(key);
   if (found.is(Errc::kNotFound)) return Found{{}, Precondition::absent()};
   if (!found) return found.error();
+  if (!found->damage.empty()) return Error{Errc::kCorrupt, key + ": " + found->damage};
   Result<FencedObject> object = decode_fenced(found->body);
   if (!object) return Error{object.code(), key + " is " + object.error().message};
   return Found{*std::move(object), Precondition::at(found->revision)};

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "coordinator/settled_put.h"
 #include "coordinator/testing.h"
+#include "store/file/test_client.h"
 
 namespace muster {
 namespace {
@@ -101,6 +103,38 @@ TEST_F(FencedStoreTest, BytesOfOthersAreReportedAndLeftAlone) {
   ASSERT_TRUE(old_process.store().put(kKey, "not ours", Precondition::absent()));
   EXPECT_TRUE(old_leader.put(kKey, "x", Epoch(5)).is(Errc::kCorrupt));
   EXPECT_EQ(old_process.store().get(kKey)->body, "not ours");
+}
+
+/// Objects in a directory, where a test can damage them.
+struct DamagedFenceTest : ::testing::Test {
+  file::TempDir dir;
+  file::TestClient client{dir.path()};
+  SyncStore store{client.loop().loop(), client.store(), 20s};
+  const std::string path = dir.path() + "/objects/app+/ledger";
+
+  void cut() const { std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1); }
+};
+
+TEST_F(DamagedFenceTest, AFenceThatIsDamagedLetsNobodyPast) {
+  FencedStore leader(store, Random(1));
+  ASSERT_TRUE(leader.put(kKey, "new", Epoch(7)));
+  cut();
+  for (const Epoch epoch : {Epoch(5), Epoch(9)}) {
+    const Status refused = leader.put(kKey, "x", epoch);
+    ASSERT_TRUE(refused.is(Errc::kCorrupt)) << refused.error().message;
+    EXPECT_NE(refused.error().message.find(path), std::string::npos) << refused.error().message;
+  }
+  EXPECT_TRUE(leader.get(kKey).is(Errc::kCorrupt));
+}
+
+TEST_F(DamagedFenceTest, AWriteThatMeetsDamageIsSettledOnlyAtTheRevisionOfTheDamage) {
+  const auto first = settled_put(store, kKey, "one", Precondition::absent());
+  ASSERT_TRUE(first);
+  cut();
+  EXPECT_TRUE(settled_put(store, kKey, "two", Precondition::at(*first)).is(Errc::kAmbiguous));
+  const Revision damaged = store.get(kKey)->revision;
+  EXPECT_TRUE(settled_put(store, kKey, "two", Precondition::at(damaged)));
+  EXPECT_EQ(store.get(kKey)->body, "two");
 }
 
 TEST_F(FencedStoreTest, ARaceOfTwoEpochsEndsWithTheHigherOne) {

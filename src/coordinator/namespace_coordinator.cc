@@ -143,7 +143,7 @@ void NamespaceCoordinator::compare_timings() {
   store_.get(driver_.keys().metadata, {}, loop_.now() + options_.timings().request_timeout,
              lifetime_.wrap([this, differs](const Result<Object>& object) {
                if (!object) return;
-               const auto metadata = decode_metadata(object->body);
+               const auto metadata = decode_whole(*object, decode_metadata);
                if (!metadata || metadata->creator.empty() || !differs(*metadata)) return;
                report(TroubleEvent::Kind::kTimingsDiffer,
                       "this worker's timings differ from those that " + metadata->creator +

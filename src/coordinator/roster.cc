@@ -98,7 +98,7 @@ void Roster::condemn(const WorkerTracker::Silent& file, const Object& object) {
   busy_ = true;
   const Deadline by = loop_.now() + options_.request_timeout;
   const Key key = keys_.worker(file.id);
-  const auto found = decode_worker(object.body);
+  const auto found = decode_whole(object, decode_worker);
   if (found && found->sweep) {
     store_.remove(key, {}, by, lifetime_.wrap([this](const Status&) { busy_ = false; }));
     return;

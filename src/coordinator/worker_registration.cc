@@ -69,7 +69,7 @@ void WorkerRegistration::compare(const Nonce& nonce, const Result<Object>& objec
     if (hooks_.on_error) hooks_.on_error(object.error());
     return settled(false);
   }
-  const auto found = decode_worker(object->body);
+  const auto found = decode_whole(*object, decode_worker);
   const bool ours = found && found->incarnation == record_.incarnation;
   if (ours && found->nonce == nonce) {
     revision_ = object->revision;

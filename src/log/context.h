@@ -1,6 +1,8 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/loop.h"
 #include "base/random.h"
@@ -19,6 +21,15 @@ struct Context {
   Keys keys;
 
   [[nodiscard]] Deadline by() const { return loop.now() + options.request_timeout; }
+
+  /// Reads an object of the log. A damaged one is kCorrupt, with what the store says of it: every
+  /// byte of a log is needed, so none of its readers goes on with less.
+  void get(const Key& key, const std::optional<Revision>& unless, Callback<Object> done) const {
+    store.get(key, unless, by(), [done = std::move(done)](Result<Object> object) {
+      if (object && !object->damage.empty()) return done({Errc::kCorrupt, object->damage});
+      done(std::move(object));
+    });
+  }
 };
 
 /// For what works on a log without being a replica of it.

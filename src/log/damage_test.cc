@@ -9,6 +9,7 @@
 #include "log/inspect.h"
 #include "log/keys.h"
 #include "log/log_test_world.h"
+#include "log/move.h"
 #include "log/replicated_log.h"
 #include "platform/event_loop.h"
 #include "store/file/test_client.h"
@@ -221,6 +222,23 @@ class DamagedFileTest : public ::testing::Test {
     file.put(static_cast<char>(last ^ 1));
   }
 
+  /// A log of `entries` commands, whose leader has ended.
+  void fill(CommandList& machine, int entries) {
+    const auto leader = replica(machine);
+    ASSERT_TRUE(open(*this, *leader).ok());
+    ASSERT_TRUE(await<Done>([&](Callback<Done> done) {
+                  leader->lead(Epoch(1), Incarnation("run"), std::move(done));
+                }).ok());
+    for (int i = 0; i < entries; ++i) {
+      ASSERT_TRUE(
+          await<Ack>([&](Callback<Ack> done) { leader->append("c", std::move(done)); }).ok());
+    }
+  }
+  Result<Inspection> inspect() {
+    Inspect inspect(loop_, Random(1), Place{*store_, ""});
+    return await<Inspection>([&](Callback<Inspection> done) { inspect.start(std::move(done)); });
+  }
+
   file::TempDir dir_;
   EventLoop loop_;
   std::unique_ptr<ObjectStore> store_ =
@@ -231,15 +249,7 @@ class DamagedFileTest : public ::testing::Test {
 
 TEST_F(DamagedFileTest, AFlippedBitIsNamedAtOnceAndRepaired) {
   CommandList first;
-  auto leader = replica(first);
-  ASSERT_TRUE(open(*this, *leader).ok());
-  ASSERT_TRUE(await<Done>([&](Callback<Done> done) {
-                leader->lead(Epoch(1), Incarnation("run"), std::move(done));
-              }).ok());
-  for (int i = 0; i < 4; ++i) {
-    ASSERT_TRUE(await<Ack>([&](Callback<Ack> done) { leader->append("c", std::move(done)); }).ok());
-  }
-  leader.reset();
+  fill(first, 4);
   const Key key = keys_.entry(Index(3));
   const auto whole =
       await<Object>([&](Callback<Object> done) { store_->get(key, {}, loop_.now() + 5s, done); });
@@ -250,6 +260,11 @@ TEST_F(DamagedFileTest, AFlippedBitIsNamedAtOnceAndRepaired) {
   const auto refused = open(*this, *replica(second));
   ASSERT_TRUE(refused.is(Errc::kCorrupt)) << refused.error().message;
   EXPECT_THAT(refused.error().message, HasSubstr(key));
+  EXPECT_THAT(refused.error().message, HasSubstr(file_of(key).string()));
+  const auto found = inspect();
+  ASSERT_EQ(found->findings.size(), 1U);
+  EXPECT_EQ(found->findings[0].object, key);
+  EXPECT_THAT(found->findings[0].problem, HasSubstr(file_of(key).string()));
 
   RepairEntry repair(loop_, Random(1), Place{*store_, ""}, Index(3), whole->body);
   ASSERT_TRUE(await<Done>([&](Callback<Done> done) { repair.start(std::move(done)); }).ok());
@@ -257,6 +272,27 @@ TEST_F(DamagedFileTest, AFlippedBitIsNamedAtOnceAndRepaired) {
   const auto healed = replica(third);
   ASSERT_TRUE(open(*this, *healed).ok());
   EXPECT_EQ(third.commands, first.commands);
+}
+
+// The store lets anybody replace what is damaged; a log must not.
+TEST_F(DamagedFileTest, AnEmptyFileStopsTheReplicaAndABackup) {
+  CommandList first;
+  fill(first, 4);
+  for (const Key& key : {keys_.entry(Index(5)), keys_.manifest()}) {
+    const std::filesystem::path file = file_of(key);
+    std::filesystem::resize_file(file, 0);
+    CommandList second;
+    const auto refused = open(*this, *replica(second));
+    ASSERT_TRUE(refused.is(Errc::kCorrupt)) << refused.error().message;
+    EXPECT_THAT(refused.error().message, HasSubstr(key));
+    EXPECT_THAT(refused.error().message, HasSubstr(file.string()));
+    Backup backup(loop_, Random(1), Place{*store_, ""},
+                  [](std::string_view) { return Status(Done{}); });
+    const auto kept = await<Index>([&](Callback<Index> done) { backup.start(std::move(done)); });
+    ASSERT_TRUE(kept.is(Errc::kCorrupt)) << kept.error().message;
+    EXPECT_THAT(kept.error().message, HasSubstr(file.string()));
+    EXPECT_EQ(std::filesystem::file_size(file), 0U);
+  }
 }
 
 }  // namespace

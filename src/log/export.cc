@@ -28,11 +28,10 @@ void Export::begin() {
 }
 
 void Export::get(const Key& key, std::function<void(Result<std::string>)> then) {
-  context_.store.get(key, {}, context_.by(),
-                     lifetime_.wrap([then = std::move(then)](Result<Object> object) {
-                       if (!object) return then(object.error());
-                       then(std::move(object->body));
-                     }));
+  context_.get(key, {}, lifetime_.wrap([then = std::move(then)](Result<Object> object) {
+    if (!object) return then(object.error());
+    then(std::move(object->body));
+  }));
 }
 
 void Export::give(const Key& key, std::string body, std::function<void()> then) {

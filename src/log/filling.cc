@@ -41,21 +41,20 @@ bool Filling::opened() const {
 void Filling::put(const Key& key, std::string body, Callback<Done> done) {
   const Key full = context_.keys.prefix + key;
   std::string sent = body;
-  context_.store.put(full, std::move(sent), Precondition::absent(), context_.by(),
-                     lifetime_.wrap([this, full, body = std::move(body),
-                                     done = std::move(done)](const Result<Revision>& written) {
-                       if (written) return done(Done{});
-                       // There already, or nobody knows: it is right if the bytes are these.
-                       context_.store.get(
-                           full, {}, context_.by(),
-                           lifetime_.wrap([full, body, done](const Result<Object>& found) {
-                             if (!found) {
-                               return done(Error{Errc::kUnavailable, found.error().message});
-                             }
-                             if (found->body == body) return done(Done{});
-                             done(Error{Errc::kConflict, full + " is there with other bytes"});
-                           }));
-                     }));
+  context_.store.put(
+      full, std::move(sent), Precondition::absent(), context_.by(),
+      lifetime_.wrap([this, full, body = std::move(body),
+                      done = std::move(done)](const Result<Revision>& written) {
+        if (written) return done(Done{});
+        // There already, or nobody knows: it is right if the bytes are these.
+        context_.get(full, {}, lifetime_.wrap([full, body, done](const Result<Object>& found) {
+          if (!found) {
+            return done(Error{Errc::kUnavailable, found.error().message});
+          }
+          if (found->body == body) return done(Done{});
+          done(Error{Errc::kConflict, full + " is there with other bytes"});
+        }));
+      }));
 }
 
 void Filling::open(Manifest manifest, Callback<Done> done) {

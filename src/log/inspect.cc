@@ -35,14 +35,12 @@ struct Inspect::State {
   /// Answers with the bytes, or with why there are none: kNotFound, kCorrupt.
   void get(const Key& key, std::function<void(Result<std::string>)> then) {
     ++result.objects;
-    context.store.get(key, {}, context.by(),
-                      lifetime.wrap([this, then = std::move(then)](Result<Object> object) {
-                        if (object) return then(std::move(object->body));
-                        if (object.is(Errc::kNotFound))
-                          return then({Errc::kNotFound, "it is gone"});
-                        if (!is_passing(object.code())) return then(object.error());
-                        std::exchange(done, nullptr)(object.error());
-                      }));
+    context.get(key, {}, lifetime.wrap([this, then = std::move(then)](Result<Object> object) {
+      if (object) return then(std::move(object->body));
+      if (object.is(Errc::kNotFound)) return then({Errc::kNotFound, "it is gone"});
+      if (!is_passing(object.code())) return then(object.error());
+      std::exchange(done, nullptr)(object.error());
+    }));
   }
   void find(const Key& key, std::string problem, std::string remedy) {
     result.findings.push_back({key, std::move(problem), std::move(remedy)});
@@ -176,19 +174,19 @@ struct RepairEntry::State {
       if (ref->position.chain != entry->chain) return done(unproven("a snapshot"));
       return look();
     }
-    context.store.get(context.keys.entry(next(index)), {}, context.by(),
-                      lifetime.wrap([this, chain = entry->chain](const Result<Object>& after) {
-                        if (!after && !after.is(Errc::kNotFound) && !after.is(Errc::kCorrupt)) {
-                          return done(after.error());
-                        }
-                        const auto follower =
-                            after ? decode_entry(after->body) : Result<Entry>(after.error());
-                        if (!follower) return done(unproven("no entry after it"));
-                        if (follower->header.previous != chain) {
-                          return done(unproven("the entry after it"));
-                        }
-                        look();
-                      }));
+    context.get(context.keys.entry(next(index)), {},
+                lifetime.wrap([this, chain = entry->chain](const Result<Object>& after) {
+                  if (!after && !after.is(Errc::kNotFound) && !after.is(Errc::kCorrupt)) {
+                    return done(after.error());
+                  }
+                  const auto follower =
+                      after ? decode_entry(after->body) : Result<Entry>(after.error());
+                  if (!follower) return done(unproven("no entry after it"));
+                  if (follower->header.previous != chain) {
+                    return done(unproven("the entry after it"));
+                  }
+                  look();
+                }));
   }
   [[nodiscard]] static Error unproven(const std::string& by) {
     return {Errc::kInvalid, "the copy is not proven to be the entry that was accepted: " + by +

@@ -49,18 +49,18 @@ void ManifestCell::run() {
 
 void ManifestCell::read(Callback<Done> done) {
   const std::optional<Revision> unless = known() ? std::optional(revision_) : std::nullopt;
-  context_.store.get(context_.keys.manifest(), unless, context_.by(),
-                     lifetime_.wrap([this, done = std::move(done)](Result<Object> object) {
-                       if (object) return done(adopt(*object));
-                       if (object.is(Errc::kUnchanged)) return done(Done{});
-                       if (!is_passing(object.code()))
-                         return done(named(context_.keys.manifest(), object.error()));
-                       if (!object.is(Errc::kNotFound))
-                         return done(Error{Errc::kUnavailable, object.error().message});
-                       if (!known()) return done(object.error());
-                       done(Error{Errc::kConflict,
-                                  context_.keys.manifest() + " is gone: never removed by Muster"});
-                     }));
+  context_.get(context_.keys.manifest(), unless,
+               lifetime_.wrap([this, done = std::move(done)](Result<Object> object) {
+                 if (object) return done(adopt(*object));
+                 if (object.is(Errc::kUnchanged)) return done(Done{});
+                 if (!is_passing(object.code()))
+                   return done(named(context_.keys.manifest(), object.error()));
+                 if (!object.is(Errc::kNotFound))
+                   return done(Error{Errc::kUnavailable, object.error().message});
+                 if (!known()) return done(object.error());
+                 done(Error{Errc::kConflict,
+                            context_.keys.manifest() + " is gone: never removed by Muster"});
+               }));
 }
 
 void ManifestCell::write(Manifest next, Callback<Done> done) {

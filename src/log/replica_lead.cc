@@ -135,14 +135,13 @@ void ReplicatedLog::Impl::perform(Append::Step step) {
   }
   if (std::holds_alternative<Append::Put>(step.next)) return put();
   if (std::holds_alternative<Append::ReadEntry>(step.next)) {
-    return context_.store.get(context_.keys.entry(append_->number()), {}, context_.by(),
-                              lifetime_.wrap([this](Result<Object> object) {
-                                if (!append_) return;
-                                Result<std::string> body =
-                                    object ? Result<std::string>(std::move(object->body))
-                                           : Result<std::string>(object.error());
-                                perform(append_->entry_read(std::move(body), context_.loop.now()));
-                              }));
+    return context_.get(
+        context_.keys.entry(append_->number()), {}, lifetime_.wrap([this](Result<Object> object) {
+          if (!append_) return;
+          Result<std::string> body = object ? Result<std::string>(std::move(object->body))
+                                            : Result<std::string>(object.error());
+          perform(append_->entry_read(std::move(body), context_.loop.now()));
+        }));
   }
   if (std::holds_alternative<Append::ReadManifest>(step.next)) {
     return manifest_.refresh(lifetime_.wrap([this](const Status& read) {

@@ -48,12 +48,12 @@ void ReplicatedLog::Impl::start_round() {
 }
 
 void ReplicatedLog::Impl::ask(Index index, std::optional<Result<Object>>& answer) {
-  context_.store.get(context_.keys.entry(index), {}, context_.by(),
-                     lifetime_.wrap([this, &answer](Result<Object> object) {
-                       if (mode_ == Mode::kStopped) return;
-                       answer.emplace(std::move(object));
-                       if (--round_.missing == 0) round_answered();
-                     }));
+  context_.get(context_.keys.entry(index), {},
+               lifetime_.wrap([this, &answer](Result<Object> object) {
+                 if (mode_ == Mode::kStopped) return;
+                 answer.emplace(std::move(object));
+                 if (--round_.missing == 0) round_answered();
+               }));
 }
 
 void ReplicatedLog::Impl::round_answered() {
@@ -146,7 +146,9 @@ void ReplicatedLog::Impl::on_watch(const WatchEvent& event) {
   const auto index = context_.keys.entry_of(event.key);
   if (event.kind != WatchEvent::Kind::kPut || !index || *index <= position_.index) return;
   head_seen_ = std::max(head_seen_, *index);
-  if (!manifest_.value().guarded || pushed_.size() >= kPushedMax) {
+  // What is damaged is read, too, so that whoever is told of it hears the store's own words.
+  const bool takes = manifest_.value().guarded && event.object.damage.empty();
+  if (!takes || pushed_.size() >= kPushedMax) {
     look_ = true;
   } else {
     pushed_.emplace(*index, event.object.body);

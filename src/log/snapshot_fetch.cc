@@ -16,9 +16,8 @@ void SnapshotFetch::start(Callback<SnapshotHead> done) {
 }
 
 void SnapshotFetch::read(const std::string& key, int tries, std::function<void(std::string)> then) {
-  context_.store.get(
-      key, {}, context_.by(),
-      lifetime_.wrap([this, key, tries, then = std::move(then)](Result<Object> object) {
+  context_.get(
+      key, {}, lifetime_.wrap([this, key, tries, then = std::move(then)](Result<Object> object) {
         if (!done_) return;
         if (object) return then(std::move(object->body));
         if (object.is(Errc::kNotFound)) return end(Error{Errc::kNotFound, key + " is gone"});

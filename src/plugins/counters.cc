@@ -61,7 +61,7 @@ Result<CountersPlugin::FoundTotal> CountersPlugin::find(const std::string& count
   const Result<Object> found = store_.get(keys_.total(counter));
   if (found.is(Errc::kNotFound)) return FoundTotal{{}, Precondition::absent()};
   if (!found) return found.error();
-  Result<Total> total = counters::decode_total(found->body);
+  Result<Total> total = decode_whole(*found, counters::decode_total);
   if (!total) return total.error();
   return FoundTotal{*std::move(total), Precondition::at(found->revision)};
 }

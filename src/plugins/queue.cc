@@ -69,8 +69,9 @@ Result<std::string> QueuePlugin::enqueue(std::string payload, std::string id) {
   const Result<Object> found = store_.get(key);
   if (found.is(Errc::kNotFound)) return id;
   if (!found) return found.error();
-  const Result<queue::Message> earlier = queue::decode_message(found->body);
-  if (earlier && earlier->payload == message.payload) return id;
+  const Result<queue::Message> earlier = decode_whole(*found, queue::decode_message);
+  if (!earlier) return Error{earlier.code(), key + ": " + earlier.error().message};
+  if (earlier->payload == message.payload) return id;
   return {Errc::kConflict, "the id " + id + " belongs to another message"};
 }
 
@@ -93,7 +94,7 @@ Result<std::vector<queue::DeadLetter>> QueuePlugin::dead_letters() {
     const Result<Object> found = store_.get(object.key);
     if (found.is(Errc::kNotFound)) continue;
     if (!found) return found.error();
-    Result<queue::DeadLetter> letter = queue::decode_dead_letter(found->body);
+    Result<queue::DeadLetter> letter = decode_whole(*found, queue::decode_dead_letter);
     if (!letter) return Error{letter.code(), object.key + ": " + letter.error().message};
     letters.push_back(*std::move(letter));
   }

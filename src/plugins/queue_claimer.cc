@@ -25,7 +25,7 @@ Status Claimer::refresh() {
   const Result<Object> found = store_.get(keys_.dispatch, known);
   if (found.is(Errc::kUnchanged) || found.is(Errc::kNotFound)) return Done{};
   if (!found) return found.error();
-  Result<Board> board = decode_board(found->body);
+  Result<Board> board = decode_whole(*found, decode_board);
   if (!board) return board.error();
   MutexLock lock(mutex_);
   if (seen_.revision != found->revision) seen_ = {found->revision, *std::move(board), {}};
@@ -95,7 +95,7 @@ Result<std::optional<QueueClaim>> Claimer::take(const Ticket& ticket, Epoch epoc
     return std::optional<QueueClaim>();
   }
   if (!found) return found.error();
-  Result<Message> message = decode_message(found->body);
+  Result<Message> message = decode_whole(*found, decode_message);
   if (!message) {
     if (Status failed = fail(claim, message.error().message); !failed) return failed.error();
     return message.error();
@@ -122,7 +122,7 @@ Status Claimer::write(QueueClaim& claim, const ClaimRecord& record) {
     const Result<Object> found = store_.get(keys_.claim(claim.id()));
     if (!found && !found.is(Errc::kNotFound)) return found.error();
     if (!found) break;
-    const Result<ClaimRecord> current = decode_claim(found->body);
+    const Result<ClaimRecord> current = decode_whole(*found, decode_claim);
     if (!current || current->claim != claim.record_.claim) break;
     if (current->state == record.state && record.state != ClaimState::kClaimed) return Done{};
     if (current->state != ClaimState::kClaimed) break;

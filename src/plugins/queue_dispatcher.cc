@@ -74,7 +74,7 @@ Status Dispatcher::learn(const std::string& id) {
   const Result<Object> found = store_.get(keys_.claim(id));
   if (found.is(Errc::kNotFound)) return Done{};
   if (!found) return found.error();
-  Result<ClaimRecord> record = decode_claim(found->body);
+  Result<ClaimRecord> record = decode_whole(*found, decode_claim);
   if (!record) {
     log_error("a claim of the queue is damaged; its message will be laid with the dead letters",
               {{"key", keys_.claim(id)}, {"error", record.error().message}});
@@ -118,7 +118,7 @@ Status Dispatcher::read_board() {
     return Done{};
   }
   if (!found) return found.error();
-  Result<Board> board = decode_board(found->body);
+  Result<Board> board = decode_whole(*found, decode_board);
   if (!board) {
     log_error("the dispatch of the queue is damaged and will be replaced",
               {{"key", keys_.dispatch}, {"error", board.error().message}});

@@ -67,7 +67,7 @@ Status Dispatcher::bury(const std::string& id, const Known& known) {
   const Result<Object> found = store_.get(keys_.message(id));
   if (found.is(Errc::kNotFound)) return Done{};
   if (!found) return found.error();
-  const Result<Message> message = decode_message(found->body);
+  const Result<Message> message = decode_whole(*found, decode_message);
   // What cannot be read is kept as it is, for people.
   const DeadLetter letter{message ? *message : Message{id, found->body, {}}, known.record.attempt,
                           known.record.reason, clock_.wall_now()};

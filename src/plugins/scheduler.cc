@@ -119,7 +119,7 @@ bool Scheduler::load(Job& job, const LeaseGuard& guard) {
              {{"namespace", name_space_}, {"job", job.spec.name}, {"why", object.error().message}});
     return false;
   }
-  auto record = decode_run_record(object->body);
+  auto record = decode_whole(*object, decode_run_record);
   if (!record) {
     // What was claimed is lost. No due time before now is run, so none can be run again.
     log_error("a job's record is corrupt; its schedule begins anew",

@@ -102,6 +102,10 @@ void Ttl::examine(const Key& key, const LeaseGuard& guard) {
   const auto object = store_.get(key);
   if (object.is(Errc::kNotFound)) return count(&TtlMetrics::kept);
   if (!object) return settle(key, object.error(), &TtlMetrics::kept);
+  // When it would have expired cannot be told.
+  if (!object->damage.empty()) {
+    return settle(key, Error{Errc::kCorrupt, object->damage}, &TtlMetrics::kept);
+  }
   // The read took its time; what was found expired is touched only if that is still allowed.
   if (!guard.valid()) return count(&TtlMetrics::kept);
   if (is_tombstone(object->body)) return sweep(key, *object);
@@ -187,6 +191,7 @@ Result<Revision> TtlRecord::read_back(const std::string& body, const Preconditio
     return {Errc::kNotFound, key_ + " had expired and was removed"};
   }
   if (!found) return {Errc::kAmbiguous, found.error().message};
+  if (!found->damage.empty()) return {Errc::kAmbiguous, found->damage};
   if (found->body == body) return found->revision;
   const Json json = parse(found->body);
   const bool earlier = json.is_object() && json.value("nonce", Json()) == nonce_.value();

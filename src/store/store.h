@@ -24,7 +24,19 @@ struct Object {
   /// By the store's own clock, where it has one. A hint for people and for choosing among
   /// workers; nothing waits less because of it.
   std::optional<Duration> age;
+  /// Empty for a whole object. Otherwise the store knows that `body` is not what was written and
+  /// says how, in a sentence: nobody may take it for that, but it is read, compared and replaced at
+  /// its revision as any other, so that no damage lasts for ever.
+  std::string damage = {};
 };
+
+/// What `decode` makes of a body; kCorrupt, in the store's words, when the store found it damaged.
+template <typename Decode>
+[[nodiscard]] auto decode_whole(const Object& object, Decode decode)
+    -> decltype(decode(object.body)) {
+  if (!object.damage.empty()) return Error{Errc::kCorrupt, object.damage};
+  return decode(object.body);
+}
 
 /// What must hold for a write to happen.
 struct Precondition {
@@ -106,7 +118,8 @@ class ObjectStore {
   /// For people: the address without secrets.
   [[nodiscard]] virtual std::string describe() const = 0;
 
-  /// kNotFound when the key does not exist, kUnchanged when it is still at `unless`.
+  /// kNotFound when the key does not exist, kUnchanged when it is still at `unless`. A damaged
+  /// object is an answer, too: see Object::damage.
   virtual void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) = 0;
 
   /// Writes only if `when` holds and answers with the new revision. kConflict: another writer came

@@ -24,6 +24,11 @@ struct StoreFactory {
   /// The largest body that it must keep: 512 KiB, which is what one entry of a log may hold, unless
   /// nobody keeps a log in it.
   std::size_t largest_body = 512 * 1024;
+  /// Replaces the bytes that keep `key` of `scope` by what `change` makes of them, past the store;
+  /// empty where a test cannot come at them.
+  std::function<void(const std::string& scope, const Key& key,
+                     const std::function<std::string(std::string)>& change)>
+      damage = {};
 };
 
 inline void PrintTo(const StoreFactory& factory, std::ostream* out) {
@@ -52,6 +57,10 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   std::string fresh_body();
   /// Creates `key` and answers with its revision.
   Revision create(const Key& key);
+  /// Changes the stored bytes of `key` past the store, which must be able to tell.
+  void damage_object(const Key& key, const std::function<std::string(std::string)>& change) const {
+    GetParam().damage(scope_, key, change);
+  }
   /// The keys under `prefix`, through all pages.
   std::vector<Key> keys_under(const std::string& prefix);
 
@@ -61,6 +70,9 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   std::vector<std::unique_ptr<LoopThread>> threads_;
   std::vector<std::unique_ptr<TestStore>> handles_;
 };
+
+/// The cases for a store that a test can damage, with StoreFactory::damage.
+class StoreDamageConformance : public StoreConformance {};
 
 /// Several handles on one memory store. They share one thread.
 [[nodiscard]] StoreFactory memory_store_factory();

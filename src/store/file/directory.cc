@@ -1,12 +1,11 @@
+// The lock and what is done under it: writes, and putting in order what a writer left.
 #include "store/file/directory.h"
 
 #include <fcntl.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
-#include "base/log.h"
 #include "platform/system_clock.h"
 #include "store/file/layout.h"
 
@@ -15,27 +14,11 @@ namespace {
 
 constexpr const char* kLock = "lock";
 constexpr const char* kJournal = "journal";
-constexpr const char* kObjects = "objects";
 // Only the holder of the lock writes, so one name is enough for all.
 constexpr const char* kTemporary = "new";
 
-std::string file_of(const Key& key) {
-  return std::string(kObjects) + "/" + path_of(key);
-}
-
 std::string parent_of(const std::string& name) {
   return name.substr(0, name.rfind('/'));
-}
-
-/// A failure that leaves the store as it was. Whatever the system could not find, the caller asked
-/// for none of it.
-Error in_store(const std::string& path, const Error& error) {
-  return {error.code == Errc::kNotFound ? Errc::kUnavailable : error.code,
-          "the store in " + path + " fails: " + error.message};
-}
-
-Duration age_of(WallTime written) {
-  return std::max<Duration>(Duration(0), system_wall_now() - written);
 }
 
 }  // namespace
@@ -65,25 +48,13 @@ Directory::Directory(std::string path, Options options, UniqueFd root, UniqueFd 
       foreign_(files::foreign_file_system(root_.get())),
       random_(system_random()) {}
 
-Error Directory::about(const std::string& name, const Error& error) const {
-  return {error.code, "the file " + path_ + "/" + name + " " + error.message};
+Error Directory::in_store(const std::string& path, const Error& error) {
+  return {error.code == Errc::kNotFound ? Errc::kUnavailable : error.code,
+          "the store in " + path + " fails: " + error.message};
 }
 
-Result<Object> Directory::get(const Key& key, const std::optional<Revision>& unless) {
-  if (Status s = check_key(key); !s) return s.error();
-  const std::string name = file_of(key);
-  auto content = files::read(root_.get(), name, kObjectHeaderBytes + kBodyBytesMax);
-  if (content.is(Errc::kNotFound)) {
-    if (Status s = ensure_durable(name, {}); !s) return s.error();
-    return {Errc::kNotFound, key + " does not exist"};
-  }
-  if (!content) return in_store(path_, content.error());
-  const auto found = decode_object(content->bytes);
-  if (!found) return about(name, found.error());
-  if (Status s = ensure_durable(name, found->sequence); !s) return s.error();
-  if (unless == found->revision()) return {Errc::kUnchanged, key + " has not changed"};
-  content->bytes.erase(0, kObjectHeaderBytes);
-  return Object{std::move(content->bytes), found->revision(), age_of(content->written)};
+Error Directory::about(const std::string& name, const Error& error) const {
+  return {error.code, "the file " + path_ + "/" + name + " " + error.message};
 }
 
 Result<bool> Directory::try_lock() {
@@ -119,16 +90,6 @@ Status Directory::put_in_order() {
   return journal_.restart(*highest, random_.next() | 1);
 }
 
-Result<std::uint64_t> Directory::highest_sequence() const {
-  std::vector<Key> keys;
-  if (Status s = collect(kObjects, {}, {}, keys); !s) return s.error();
-  std::uint64_t highest = 0;
-  for (const Key& key : keys) {
-    if (const auto found = header(file_of(key))) highest = std::max(highest, found->sequence);
-  }
-  return highest;
-}
-
 Status Directory::sweep() {
   Status removed = files::unlink(root_.get(), kTemporary);
   if (removed.is(Errc::kNotFound)) return Done{};
@@ -155,9 +116,18 @@ Status Directory::holds(const Key& key, const Precondition& when) const {
     }
     return {Errc::kConflict, key + " exists already"};
   }
-  if (!found && !found.is(Errc::kNotFound)) return found.error();
+  // Who knows the revision of a whole object knows what it replaces, damaged since or not.
   if (found && found->revision() == when.revision) return Done{};
+  if (is_damaged_as(file_of(key), when.revision)) return Done{};
+  if (!found && !found.is(Errc::kNotFound) && !found.is(Errc::kCorrupt)) return found.error();
   return {Errc::kConflict, key + " is not at revision " + when.revision.value()};
+}
+
+bool Directory::is_damaged_as(const std::string& name, const Revision& revision) const {
+  if (!names_damage(revision)) return false;
+  const auto content = files::read(root_.get(), name, kFileBytesMax);
+  return content && decode_object(content->bytes).is(Errc::kCorrupt) &&
+         damaged_revision(content->bytes, content->written) == revision;
 }
 
 Result<Revision> Directory::put(const Key& key, const std::string& body, const Precondition& when,
@@ -260,112 +230,6 @@ Status Directory::sync_parent(const std::string& name) {
   const auto parent = files::open_at(root_.get(), parent_of(name), O_RDONLY | O_DIRECTORY);
   if (!parent) return parent.error();
   return sync(parent->get());
-}
-
-// `seen` is the sequence of the object just read, or nothing when there was none.
-Status Directory::ensure_durable(const std::string& name, std::optional<std::uint64_t> seen) {
-  if (!options_.sync) return Done{};
-  if (const auto state = journal_.read()) {
-    if (state->in_flight == InFlight::kNothing) return Done{};
-    const bool concerns_this =
-        seen ? *seen > state->settled() : state->in_flight == InFlight::kRemoval;
-    if (!concerns_this) return Done{};
-  }
-  Status synced = sync_parent(name);
-  // Without a parent there has been no such object, or its removal was made durable before.
-  if (synced.is(Errc::kNotFound)) return Done{};
-  return synced;
-}
-
-Status Directory::collect(const std::string& directory, const std::string& prefix,
-                          const std::string& from, std::vector<Key>& keys) const {
-  const auto begin = keys_begin_with(std::string_view(directory).substr(
-      std::min(directory.size(), std::string_view(kObjects).size() + 1)));
-  if (!begin) return Done{};
-  // Nothing in here can begin with the prefix, or everything comes before `from`.
-  if (!begin->starts_with(prefix) && !prefix.starts_with(*begin)) return Done{};
-  if (*begin < from && !from.starts_with(*begin)) return Done{};
-  const auto found = files::entries(root_.get(), directory);
-  if (found.is(Errc::kNotFound)) return Done{};
-  if (!found) return found.error();
-  for (const files::Entry& entry : *found) {
-    if (entry.is_directory) {
-      if (Status s = collect(directory + "/" + entry.name, prefix, from, keys); !s) return s;
-    } else if (const auto part = decode_name(entry.name)) {
-      Key key = *begin + *part;
-      if (key.starts_with(prefix) && key > from) keys.push_back(std::move(key));
-    }
-  }
-  return Done{};
-}
-
-Result<ListPage> Directory::list(const std::string& prefix, const std::string& from) {
-  std::vector<Key> keys;
-  const std::string inside = directory_of(prefix);
-  const std::string start = std::string(kObjects) + (inside.empty() ? "" : "/" + inside);
-  if (Status s = collect(start, prefix, from, keys); !s) return in_store(path_, s.error());
-  ListPage page;
-  page.cursor = settled_position().cursor();
-  const std::size_t count = std::min(keys.size(), options_.page_size);
-  std::partial_sort(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count), keys.end());
-  if (count < keys.size()) page.next = keys[count - 1];
-  keys.resize(count);
-  for (Key& key : keys) {
-    const std::string name = file_of(key);
-    const auto content = files::read(root_.get(), name, kObjectHeaderBytes);
-    if (content.is(Errc::kNotFound)) continue;
-    if (!content && !content.is(Errc::kCorrupt)) return content.error();
-    const auto found = content ? decode_header(content->bytes, content->size)
-                               : Result<ObjectHeader>(content.error());
-    // An unreadable object is listed, so that somebody looks after it, at a revision that no
-    // object has.
-    page.objects.push_back({std::move(key), found ? found->revision() : Revision("unreadable"),
-                            content ? std::optional(age_of(content->written)) : std::nullopt});
-  }
-  return page;
-}
-
-Result<Changes> Directory::changes(const std::string& prefix, const Position& since) {
-  Changes out;
-  out.position = {journal_.state().generation, journal_.state().sequence};
-  const WatchEvent reset{WatchEvent::Kind::kReset, {}, {}, out.position.cursor()};
-  const auto records = journal_.after(since);
-  if (!records) return records.error();
-  if (!*records) {
-    out.events.push_back(reset);
-    return out;
-  }
-  std::unordered_map<Key, std::uint64_t> last;
-  for (const JournalRecord& record : **records) last[record.key] = record.sequence;
-  for (const JournalRecord& record : **records) {
-    if (last[record.key] != record.sequence || !record.key.starts_with(prefix)) continue;
-    WatchEvent event{WatchEvent::Kind::kPut, record.key, {}, {}};
-    event.cursor = Position{out.position.generation, record.sequence}.cursor();
-    if (auto object = get(record.key, {})) {
-      event.object = std::move(*object);
-    } else if (object.is(Errc::kNotFound)) {
-      event.kind = WatchEvent::Kind::kRemoved;
-    } else {
-      log_warn("a change cannot be read; watchers list again",
-               {{"key", record.key}, {"error", object.error().message}});
-      out.events.push_back(reset);
-      return out;
-    }
-    out.events.push_back(std::move(event));
-  }
-  return out;
-}
-
-Position Directory::settled_position() const {
-  const auto state = journal_.read();
-  if (!state) return {};
-  return {state->generation, state->settled()};
-}
-
-bool Directory::may_have_changed(const Position& since) const {
-  const auto state = journal_.read();
-  return !state || state->in_flight != InFlight::kNothing ||
-         state->generation != since.generation || state->sequence != since.sequence;
 }
 
 }  // namespace muster::file

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/random.h"
@@ -30,6 +31,10 @@ struct Changes {
 ///
 /// No reader sees what a power loss could still undo: when a write is visible but not known to be
 /// durable, the reader syncs it before it answers.
+///
+/// A file that is no object, after a power loss without syncs or on a bad disk, is answered as what
+/// it is, with a revision of its own at which a writer may replace or remove it. Only one of a
+/// newer format is an error: its writer knows better.
 ///
 /// One thread; settled_position(), may_have_changed() and syncs() are for any.
 class Directory {
@@ -75,9 +80,16 @@ class Directory {
  private:
   Directory(std::string path, Options options, UniqueFd root, UniqueFd lock, UniqueFd journal);
 
+  /// A failure that leaves the store as it was. Whatever the system could not find, the caller
+  /// asked for none of it.
+  [[nodiscard]] static Error in_store(const std::string& path, const Error& error);
   [[nodiscard]] Error about(const std::string& name, const Error& error) const;
   [[nodiscard]] Result<ObjectHeader> header(const std::string& name) const;
   [[nodiscard]] Status holds(const Key& key, const Precondition& when) const;
+  [[nodiscard]] bool is_damaged_as(const std::string& name, const Revision& revision) const;
+  [[nodiscard]] Revision listed_revision(const std::string& name,
+                                         const Result<files::Content>& beginning) const;
+  void report(const std::string& damage, const Revision& revision);
   [[nodiscard]] Status sync(int fd);
   [[nodiscard]] Status sync_parent(const std::string& name);
   [[nodiscard]] Status ensure_durable(const std::string& name, std::optional<std::uint64_t> seen);
@@ -97,6 +109,7 @@ class Directory {
   Journal journal_;
   const std::string foreign_;
   Random random_;
+  std::unordered_set<std::string> reported_;  ///< Damage that has been logged.
   std::atomic<std::uint64_t> syncs_{0};
 };
 

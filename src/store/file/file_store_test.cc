@@ -17,6 +17,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 namespace fs = std::filesystem;
 
 std::vector<Key> keys_of(const ListPage& page) {
@@ -147,25 +148,81 @@ TEST(FileStoreTest, RemovalLeavesNoEmptyDirectories) {
   EXPECT_EQ(client.get("a/d").value().body, "x");
 }
 
-TEST(FileStoreTest, ACorruptObjectIsNamedAndDoesNotStopTheRest) {
+// S18: what was damaged is there all the same, and can be replaced by whoever has looked at it.
+TEST(FileStoreTest, ADamagedObjectIsReadAsItIsNamedAndReplaced) {
   TempDir dir;
   TestClient client(dir.path());
   const Revision revision = client.put("bad", "body").value();
   ASSERT_TRUE(client.put("good", "body").ok());
   const std::string file = dir.path() + "/objects/bad";
   fs::resize_file(file, fs::file_size(file) - 1);
-  const auto got = client.get("bad");
-  ASSERT_TRUE(got.is(Errc::kCorrupt));
-  EXPECT_THAT(got.error().message, HasSubstr(file));
+  const Object damaged = client.get("bad").value();
+  EXPECT_THAT(damaged.damage, HasSubstr(file + " is not as long as its header says"));
+  EXPECT_EQ(damaged.body.size(), fs::file_size(file)) << "the file as it is, its header with it";
+  EXPECT_THAT(damaged.revision.value(), StartsWith("damaged-"));
+  EXPECT_TRUE(damaged.age.has_value());
   const ListPage page = client.list("").value();
   EXPECT_THAT(keys_of(page), ElementsAre("bad", "good"));
-  EXPECT_NE(page.objects[0].revision, revision);
-  EXPECT_TRUE(client.put("bad", "x", Precondition::at(revision)).is(Errc::kCorrupt));
+  EXPECT_EQ(page.objects[0].revision, damaged.revision);
+  EXPECT_TRUE(client.put("bad", "x", Precondition::at(revision)).is(Errc::kConflict));
   EXPECT_TRUE(client.put("bad", "x", Precondition::absent()).is(Errc::kConflict));
-  EXPECT_TRUE(client.remove("bad", revision).is(Errc::kCorrupt));
-  // Somebody who does not care what was there repairs it.
-  EXPECT_TRUE(client.put("bad", "new").ok());
+  EXPECT_TRUE(client.remove("bad", revision).is(Errc::kConflict));
+  EXPECT_TRUE(client.put("bad", "new", Precondition::at(damaged.revision)).ok());
   EXPECT_EQ(client.get("bad").value().body, "new");
+  EXPECT_TRUE(client.put("bad", "x", Precondition::at(damaged.revision)).is(Errc::kConflict));
+  EXPECT_EQ(client.get("good").value().damage, "");
+}
+
+TEST(FileStoreTest, TheSameDamageAtAnotherTimeIsAnotherRevision) {
+  TempDir dir;
+  TestClient client(dir.path());
+  const std::string file = dir.path() + "/objects/k";
+  ASSERT_TRUE(client.put("k", "1").ok());
+  fs::resize_file(file, 0);
+  const Revision first = client.get("k").value().revision;
+  ASSERT_TRUE(client.put("k", "2", Precondition::at(first)).ok());
+  fs::resize_file(file, 0);
+  // A file system may count time in steps that a test is too fast for.
+  fs::last_write_time(file, fs::last_write_time(file) + 10ms);
+  EXPECT_NE(client.get("k").value().revision, first);
+  EXPECT_TRUE(client.put("k", "3", Precondition::at(first)).is(Errc::kConflict));
+}
+
+TEST(FileStoreTest, WhoeverKnowsTheRevisionOfWhatWasDamagedMayStillReplaceIt) {
+  TempDir dir;
+  TestClient client(dir.path());
+  const Revision revision = client.put("k", "body").value();
+  std::fstream(dir.path() + "/objects/k", std::ios::in | std::ios::out)
+      .seekp(-1, std::ios::end)
+      .put('!');
+  EXPECT_THAT(client.get("k", revision).value().damage, HasSubstr("does not match its checksum"));
+  EXPECT_TRUE(client.put("k", "next", Precondition::at(revision)).ok());
+  EXPECT_EQ(client.get("k").value().body, "next");
+}
+
+TEST(FileStoreTest, ALargeDamagedObjectIsListedToo) {
+  TempDir dir;
+  TestClient client(dir.path());
+  ASSERT_TRUE(client.put("k", std::string(1 << 20, 'x')).ok());
+  const std::string file = dir.path() + "/objects/k";
+  fs::resize_file(file, fs::file_size(file) - 1);
+  EXPECT_EQ(client.list("").value().objects.at(0).revision, client.get("k").value().revision);
+}
+
+// What a newer release wrote is whole, and not for this one to replace.
+TEST(FileStoreTest, AnObjectOfANewerFormatStaysAnError) {
+  TempDir dir;
+  TestClient client(dir.path());
+  const Revision revision = client.put("k", "body").value();
+  const std::string file = dir.path() + "/objects/k";
+  std::fstream(file, std::ios::in | std::ios::out).seekp(8).put('\2');
+  const auto got = client.get("k");
+  ASSERT_TRUE(got.is(Errc::kUnsupported));
+  EXPECT_THAT(got.error().message, HasSubstr(file + " has format version 2"));
+  EXPECT_EQ(client.list("").value().objects.at(0).revision, Revision("unreadable"));
+  EXPECT_TRUE(client.put("k", "x", Precondition::at(revision)).is(Errc::kUnsupported));
+  EXPECT_TRUE(client.put("k", "x", Precondition::absent()).is(Errc::kConflict));
+  EXPECT_TRUE(client.remove("k", revision).is(Errc::kUnsupported));
 }
 
 TEST(FileStoreTest, FilesOfOthersAreLeftAlone) {

@@ -107,6 +107,22 @@ TEST(FileWatchTest, AWatchFromAListMissesNothing) {
   EXPECT_EQ(events[1].key, "a");
 }
 
+TEST(FileWatchTest, AChangeThatWasDamagedSinceIsReportedLikeAnyOther) {
+  TempDir dir;
+  TestClient client(dir.path());
+  const std::string cursor = client.list("").value().cursor;
+  ASSERT_TRUE(client.put("k", "body").ok());
+  ASSERT_TRUE(client.put("next", "body").ok());
+  std::filesystem::resize_file(dir.path() + "/objects/k", 0);
+  Recorder recorder(client, "", cursor);
+  const auto events = recorder.until_body("next", "body");
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].kind, Kind::kPut);
+  EXPECT_EQ(events[0].key, "k");
+  EXPECT_NE(events[0].object.damage, "");
+  EXPECT_EQ(events[0].object.revision, client.get("k").value().revision);
+}
+
 TEST(FileWatchTest, AnEventsCursorResumesAfterIt) {
   TempDir dir;
   TestClient client(dir.path());

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "base/check.h"
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr std::string_view kObjectMagic = "muster-o";
 constexpr std::string_view kJournalMagic = "muster-j";
+constexpr std::string_view kDamaged = "damaged-";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kChecksumBytes = 16;
 constexpr std::size_t kBootIdBytes = 40;
@@ -64,6 +66,22 @@ Revision ObjectHeader::revision() const {
                                    static_cast<unsigned long long>(sequence),
                                    static_cast<unsigned long long>(nonce));
   return Revision(std::string(text.data(), static_cast<std::size_t>(length)));
+}
+
+Revision damaged_revision(std::string_view file, WallTime written) {
+  std::string time;
+  append(time, static_cast<std::uint64_t>(to_ms(written)));
+  std::string name(kDamaged);
+  for (const char byte : checksum(time, file).substr(0, 8)) {
+    std::array<char, 3> digits{};
+    std::snprintf(digits.data(), digits.size(), "%02x", static_cast<unsigned char>(byte));
+    name += digits.data();
+  }
+  return Revision(std::move(name));
+}
+
+bool names_damage(const Revision& revision) {
+  return revision.value().starts_with(kDamaged);
 }
 
 std::string encode_object(std::uint64_t sequence, std::uint64_t nonce, std::string_view body) {

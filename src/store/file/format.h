@@ -23,6 +23,13 @@ struct ObjectHeader {
 
 constexpr std::size_t kObjectHeaderBytes = 56;
 constexpr std::uint64_t kBodyBytesMax = 256u << 20;
+constexpr std::size_t kFileBytesMax = kObjectHeaderBytes + kBodyBytesMax;
+
+/// Names a file that is no object, by its bytes and by when they were written: the same damage,
+/// such as an empty file, may come twice, but a revision must not.
+[[nodiscard]] Revision damaged_revision(std::string_view file, WallTime written);
+/// Whether damaged_revision() may have made it; no whole object has such a one.
+[[nodiscard]] bool names_damage(const Revision& revision);
 
 /// The whole file of an object.
 [[nodiscard]] std::string encode_object(std::uint64_t sequence, std::uint64_t nonce,

@@ -27,6 +27,17 @@ TEST(ObjectFormatTest, AFlippedBitOrAMissingByteAnywhereIsFound) {
   EXPECT_TRUE(decode_object(file + "x").is(Errc::kCorrupt));
 }
 
+TEST(ObjectFormatTest, DamageIsNamedByItsBytesAndTheirTime) {
+  const WallTime then = wall_from_ms(1'700'000'000'000);
+  const Revision empty = damaged_revision("", then);
+  EXPECT_EQ(empty.value(), "damaged-183f71fa65768ccf");
+  EXPECT_EQ(damaged_revision("", then), empty);
+  EXPECT_NE(damaged_revision("x", then), empty);
+  EXPECT_NE(damaged_revision("", then + 1ms), empty);
+  EXPECT_TRUE(names_damage(empty));
+  EXPECT_FALSE(names_damage(ObjectHeader{7, 9, 0}.revision()));
+}
+
 TEST(ObjectFormatTest, ANewerVersionIsNotCalledCorrupt) {
   std::string file = encode_object(1, 2, "x");
   file[8] = 2;

@@ -67,6 +67,10 @@ std::string path_of(const Key& key) {
   return path;
 }
 
+std::string file_of(const Key& key) {
+  return std::string(kObjects) + "/" + path_of(key);
+}
+
 std::string directory_of(std::string_view prefix) {
   const auto slash = prefix.rfind('/');
   if (slash == std::string_view::npos) return {};

@@ -13,9 +13,14 @@ namespace muster::file {
 /// kInvalid unless the key is one that every store takes.
 [[nodiscard]] Status check_key(const Key& key);
 
+/// The directory of objects.
+constexpr const char* kObjects = "objects";
+
 /// The path of a key's object below the directory of objects. Different keys have different paths,
 /// no path is a directory of another, and none leads out of the directory.
 [[nodiscard]] std::string path_of(const Key& key);
+/// The same, below the directory of the store.
+[[nodiscard]] std::string file_of(const Key& key);
 
 /// The deepest directory that holds every object whose key begins with `prefix`; empty for all.
 [[nodiscard]] std::string directory_of(std::string_view prefix);

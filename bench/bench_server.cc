@@ -42,7 +42,7 @@ void allow_many_connections() {
 
 int run(const ServerRun& how, const std::vector<std::string>& names) {
   allow_many_connections();
-  Report report(names.empty() ? "server" : "server-part");
+  Report report(names.empty() ? "server" : "parts/server");
   report.note(how.tmpfs ? "etcd keeps its data in memory" : "etcd keeps its data on disk");
   report.data()["tmpfs"] = how.tmpfs;
   for (const Part& part : kParts) {

@@ -180,7 +180,7 @@ void judge(Report& report, const std::vector<Row>& rows) {
 }
 
 int run(Duration time, const std::string& part) {
-  Report report(part.empty() ? "store" : "store-part");
+  Report report(part.empty() ? "store" : "parts/store");
   Stores stores;
   report.data()["file_system"] = stores.file_system();
   report.note("directories on " + stores.file_system() +

@@ -130,8 +130,8 @@ void Report::verdict(const std::string& what, double value, double bar, const st
 int Report::finish() {
   results_["machine"]["load_average_after"] = load_average();
   const std::filesystem::path folder = std::string(MUSTER_SOURCE_DIR) + "/bench/results";
-  std::filesystem::create_directories(folder);
   const std::filesystem::path path = folder / (name_ + ".json");
+  std::filesystem::create_directories(path.parent_path());
   std::ofstream file(path);
   file << results_.dump(2) << "\n";
   file.close();

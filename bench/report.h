@@ -12,7 +12,8 @@ namespace muster::bench {
 /// it as bench/results/NAME.json at the end. One thread.
 class Report {
  public:
-  /// Begins with a description of the machine, its load included.
+  /// Begins with a description of the machine, its load included. One that measures only a part is
+  /// named parts/NAME: the page of pictures leaves it out.
   explicit Report(std::string name);
 
   void title(const std::string& words);

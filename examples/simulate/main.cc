@@ -1,8 +1,8 @@
 // Does my leader-only code run anything twice? Three nodes bill customers in a simulated world that
 // pauses them and loses their requests; a whole quarter of an hour takes milliseconds, and the seed
 // of a failure replays it.
-//   simulate careless 1 1       the code with a mistake, one seed: finds a double charge, exits
-//   with 1 simulate careful 1 1000     the code without it, a thousand seeds: exits with 0
+//   simulate careless 1 1      with a mistake, one seed: finds a double charge and exits with 1
+//   simulate careful 1 1000    without it, a thousand seeds: exits with 0
 #include <cstdio>
 #include <cstdlib>
 #include <map>

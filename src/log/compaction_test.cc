@@ -43,6 +43,38 @@ class CompactionTest : public ::testing::TestWithParam<StoreKind> {
         [&](Callback<Inspection> done) { inspect.start(std::move(done)); });
   }
 
+  /// Nobody looks at the store unless asked to.
+  static Options unasked() {
+    Options options;
+    options.poll_interval = 1h;
+    return options;
+  }
+  /// A replica begins to compact and stalls at the held request; others compact twice meanwhile.
+  void expect_a_stalled_compactor_changes_nothing(std::optional<Key> Troubles::*hold) {
+    const auto leader = world_.leader(1, unasked());
+    const auto stalled = world_.opened(unasked());
+    append(*leader, 4);
+    ASSERT_TRUE(world_.barrier(*stalled).ok());
+    std::optional<Result<Index>> compacted;
+    (*world_.troubles).*hold = keys_.manifest();
+    stalled->log->compact([&](Result<Index> index) { compacted.emplace(std::move(index)); });
+    world_.run(1s);
+    ASSERT_TRUE(world_.troubles->held);
+    for (int i = 0; i < 2; ++i) {
+      append(*leader, 5);
+      ASSERT_TRUE(world_.compact(*leader).ok());
+    }
+    const Manifest before = manifest();
+    ASSERT_GT(before.floor, Index(5)) << "entries after the stalled snapshot are gone";
+    ASSERT_FALSE(compacted.has_value());
+    world_.troubles->release();
+    world_.run(10s);
+    ASSERT_TRUE(compacted.has_value());
+    EXPECT_TRUE(compacted->is(Errc::kConflict));
+    EXPECT_EQ(manifest(), before);
+    EXPECT_EQ(world_.opened()->machine.commands, leader->machine.commands);
+  }
+
   LogWorld world_{GetParam()};
   Keys keys_;
   int next_ = 0;
@@ -148,6 +180,43 @@ TEST_P(CompactionTest, AStalledLeaderDoesNotReopenACompactedNumber) {
   EXPECT_FALSE(answer->ok());
   EXPECT_FALSE(stalled->log->leads());
   EXPECT_EQ(stalled->machine.commands, leader->machine.commands);
+}
+
+// P24: neither before its last look at the manifest …
+TEST_P(CompactionTest, ACompactorThatStalledBeforeItsLookDoesNotSwapTheManifestBack) {
+  expect_a_stalled_compactor_changes_nothing(&Troubles::hold_get);
+}
+
+// … nor after it.
+TEST_P(CompactionTest, ACompactorThatStalledBeforeItsSwapDoesNotSwapTheManifestBack) {
+  expect_a_stalled_compactor_changes_nothing(&Troubles::hold_put);
+}
+
+// P25: what a follower asks for is compacted while its question is under way. That it is absent
+// then does not make the entry before it the head of the log.
+TEST_P(CompactionTest, AFollowersReadThatACompactionOvertakesIsNotStale) {
+  const auto leader = world_.leader(1, unasked());
+  const auto follower = world_.opened(unasked());
+  world_.troubles->silent = true;
+  const Index behind = follower->log->applied();
+  append(*leader, 4);
+  ASSERT_TRUE(world_.compact(*leader).ok());
+  const Index acknowledged = leader->log->applied();
+  std::optional<Result<Index>> answer;
+  world_.troubles->hold_get = keys_.entry(next(behind));
+  follower->log->read_barrier([&](Result<Index> index) { answer.emplace(std::move(index)); });
+  world_.run(100ms);
+  ASSERT_TRUE(world_.troubles->held);
+  ASSERT_EQ(follower->log->applied(), behind);
+  append(*leader, 4);
+  ASSERT_TRUE(world_.compact(*leader).ok());
+  ASSERT_FALSE(world_.objects->entries().contains(keys_.entry(next(behind))));
+  world_.troubles->release();
+  world_.run(5s);
+  ASSERT_TRUE(answer.has_value());
+  ASSERT_TRUE(answer->ok());
+  EXPECT_GE(**answer, acknowledged);
+  EXPECT_EQ(follower->machine.commands, leader->machine.commands);
 }
 
 TEST_P(CompactionTest, StopsAtADamagedEntryAndNamesIt) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,6 +85,13 @@ class CommandList final : public StateMachine {
 struct Troubles {
   std::map<Key, Error> gets;
   std::string no_puts;  ///< Under this prefix, when there is one.
+  bool silent = false;  ///< Watches tell nothing.
+  /// The next get or put of this key is under way until released: then it reaches the store.
+  std::optional<Key> hold_get;
+  std::optional<Key> hold_put;
+  std::function<void()> held;
+
+  void release() { std::exchange(held, nullptr)(); }
 };
 
 /// Another store's face with some of its abilities taken away, and with troubles.
@@ -98,6 +106,11 @@ class LesserStore final : public ObjectStore {
     if (const auto trouble = troubles_->gets.find(key); trouble != troubles_->gets.end()) {
       return loop_.post([done = std::move(done), error = trouble->second] { done(error); });
     }
+    if (troubles_->hold_get == key) {
+      troubles_->hold_get.reset();
+      troubles_->held = [this, key, unless, by, done] { inner_->get(key, unless, by, done); };
+      return;
+    }
     inner_->get(std::move(key), std::move(unless), by, std::move(done));
   }
   void put(Key key, std::string body, Precondition when, Deadline by,
@@ -105,6 +118,13 @@ class LesserStore final : public ObjectStore {
     // As the file store does: whoever does not care what was there repairs it.
     if (when.kind == Precondition::Kind::kNone) troubles_->gets.erase(key);
     if (refuses(key)) return refuse(std::move(done));
+    if (troubles_->hold_put == key) {
+      troubles_->hold_put.reset();
+      troubles_->held = [this, key, body, when, by, done] {
+        inner_->put(key, body, when, by, done);
+      };
+      return;
+    }
     inner_->put(std::move(key), std::move(body), std::move(when), by, std::move(done));
   }
   void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
@@ -121,7 +141,11 @@ class LesserStore final : public ObjectStore {
   }
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    return inner_->watch(std::move(prefix), std::move(cursor), std::move(on_event));
+    return inner_->watch(
+        std::move(prefix), std::move(cursor),
+        [troubles = troubles_, on_event = std::move(on_event)](const WatchEvent& event) {
+          if (!troubles->silent) on_event(event);
+        });
   }
 
  private:

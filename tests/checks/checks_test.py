@@ -244,23 +244,40 @@ class WordsTest(CheckTest):
 
 
 class LedgerTest(CheckTest):
-    ROW = "| S01 | what must not come back | `{}` |\n"
+    IDS = [f"{letter}{number:02}" for letter, last in (("S", 21), ("T", 27), ("C", 18), ("P", 26))
+           for number in range(1, last + 1)]
+
+    def write_ledger(self, tests="`ATest.Exists`", ids=None):
+        """Rows for `ids`, else for all; the first of them has `tests`."""
+        rows = [f"| {each} | what must not come back | `ATest.Exists` |\n" for each in ids or self.IDS]
+        rows[0] = rows[0].replace("`ATest.Exists`", tests)
+        self.write("src/core/a_test.cc", "TEST(ATest, Exists) {}\n")
+        self.write("docs/defects.md", "".join(rows))
 
     def test_finds_a_test_that_does_not_exist_and_a_row_without_one(self):
-        self.write("src/core/a_test.cc", "TEST(ATest, Exists) {}\n")
-        self.write("docs/defects.md", self.ROW.format("ATest.Exists"))
+        self.write_ledger()
         self.assert_passes("ledger")
-        self.write("docs/defects.md", self.ROW.format("ATest.IsGone") + "| S02 | words | none |\n")
-        self.assert_finds("ledger", "docs/defects.md:1: S01 names ATest.IsGone",
-                          "docs/defects.md:2: S02 names no test")
+        self.write_ledger("`ATest.IsGone`")
+        self.assert_finds("ledger", "docs/defects.md:1: S01 names ATest.IsGone")
+        self.write_ledger("none")
+        self.assert_finds("ledger", "docs/defects.md:1: S01 names no test")
+
+    def test_finds_every_id_that_is_missing_and_one_too_many(self):
+        for left_out in ("S01", "S21", "T27", "C18", "P10", "P26"):
+            with self.subTest(left_out):
+                self.write_ledger(ids=[each for each in self.IDS if each != left_out])
+                self.assert_finds("ledger", f"docs/defects.md:91: {left_out} is missing")
+        self.write_ledger(ids=self.IDS + ["P26"])
+        self.assert_finds("ledger", "docs/defects.md:93: P26 is there twice")
+        (self.tree / "docs/defects.md").unlink()
+        self.assert_finds("ledger", "C01 is missing")
 
     RESULTS = """<testsuites><testsuite name="ATest">
         <testcase name="Exists{}" status="run" result="{}" classname="{}ATest">{}</testcase>
         </testsuite></testsuites>"""
 
     def test_finds_a_test_that_did_not_run_was_skipped_or_failed(self):
-        self.write("src/core/a_test.cc", "TEST(ATest, Exists) {}\n")
-        self.write("docs/defects.md", self.ROW.format("ATest.Exists"))
+        self.write_ledger()
         (self.tree / "cases").mkdir()
         results = ["--results", str(self.tree / "cases")]
         self.assert_finds("ledger", "S01 names ATest.Exists, which did not run", options=results)

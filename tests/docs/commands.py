@@ -1,6 +1,7 @@
 """The commands of a document, taken one after the other, so that none is left out by accident."""
 
 import contextlib
+import os
 import re
 import signal
 import subprocess
@@ -53,6 +54,7 @@ class Document:
         self.test, self.directory, self.environment, self.places = test, directory, environment, places
         self.text = (ROOT / name).read_text(encoding="utf-8")
         self.left = commands(self.text.split("\n## Runbook")[0])
+        self.so_far = self.printed = None
 
     def elsewhere(self, command):
         for printed, here in self.places:
@@ -70,8 +72,8 @@ class Document:
         self.test.assertTrue(reason)
         self.take(words)
 
-    def run(self, words, code=0, prints="^"):
-        """The next command ends by itself, and prints what it is shown to."""
+    def run(self, words, code=0, prints="^", exactly=False):
+        """The next command ends by itself, and prints what it is shown to: to the digit, if `exactly`."""
         command, shown = self.take(words)
         done = subprocess.run(["bash", "-c", self.elsewhere(command)], cwd=self.directory,
                               env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -79,7 +81,8 @@ class Document:
         self.test.assertEqual(done.returncode, code, f"{command}\n{done.stdout}")
         self.test.assertRegex(done.stdout, prints, command)
         if shown is not None:
-            self.test.assertEqual(loose(done.stdout), loose(self.elsewhere(shown)), command)
+            same = str if exactly else loose
+            self.test.assertEqual(same(done.stdout), same(self.elsewhere(shown)), command)
 
     @contextlib.contextmanager
     def running(self, words, until, code, end=signal.SIGTERM):
@@ -97,6 +100,8 @@ class Document:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as output, \
                 subprocess.Popen(words, cwd=self.directory, env={**self.environment, **more},
                                  stdin=subprocess.DEVNULL, stdout=output, stderr=output) as process:
+            # By position, since the command writes where the file stands.
+            self.so_far = lambda: os.pread(output.fileno(), 1 << 20, 0).decode()
             try:
                 wait_for(command, lambda: until() or process.poll() is not None)
                 ended_early = process.poll() is not None

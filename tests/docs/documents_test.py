@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Keeps the documents true: runs the console blocks of README.md as they stand and compares what they
-print, compiles the C++ of README.md and docs/client.md, and looks up every command and option that any
-document shows.
+print, compiles the C++ of README.md and docs/client.md, looks up every command and option that any
+document shows, and compares what docs/faults.md and `./dev help` say with what is done.
 
 Numbers and made-up ids differ from run to run, so any number and any id will do. Only places are put
 elsewhere: /tmp/muster-try below a temporary directory, the default ports to free ones.
@@ -94,7 +94,10 @@ class DocumentsTest(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix="muster-readme-") as directory:
             printed = self.run_session([command for command, _ in shown], directory)
         for (command, wanted), got in zip(shown, printed, strict=True):
-            self.assertEqual(loose(wanted), loose(got), command)
+            wanted, got = loose(wanted).splitlines(), loose(got).splitlines()
+            if command.startswith("muster run"):  # Its lines and its command's have no order.
+                wanted, got = sorted(wanted), sorted(got)
+            self.assertEqual(wanted, got, command)
 
     def test_every_command_and_option_that_is_shown_exists(self):
         seen = 0
@@ -117,7 +120,8 @@ class DocumentsTest(unittest.TestCase):
         command = "" if program == "musterd" else words[0]
         text = help_of(program, command if not command.startswith("-") else "")
         self.assertIsNotNone(text, where)
-        actions = [word for word in words[1:2] if re.search(rf"^  {word} ", text, re.M)]
+        actions = [word for word in words[1:2]
+                   if not word.startswith("-") and re.search(rf"^  {word} ", text, re.M)]
         if program == "muster" and actions:
             done = subprocess.run([BUILD / "bin/muster", command, *actions, "--help"],
                                   capture_output=True, text=True, check=False)
@@ -125,6 +129,45 @@ class DocumentsTest(unittest.TestCase):
         for option in (word.split("=")[0] for word in words if word.startswith("--")):
             self.assertRegex(text, rf"(?m)(^|[\s,]){option}\b", where)
         return 1
+
+    def test_the_faults_are_simulated_for_as_many_seeds_as_are_told(self):
+        faults = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+        told = {name: [int(each.replace(",", "")) for each in re.findall(r"[\d,]*\d", seeds)] for name, seeds
+                in re.findall(r"^\| `sim_(\w+)` \|.*\| ([^|]*) \| `\./dev soak` \|$", faults, re.M)}
+        simulations = ROOT / "tests/sim"
+        rules = (simulations / "CMakeLists.txt").read_text(encoding="utf-8")
+        run = re.findall(r"add_test\(NAME sim_(\w+)", rules)
+        self.assertEqual(sorted(told), sorted(run))
+        usual = re.search(r"seeds = (\d+);", (simulations / "sim_main.h").read_text(encoding="utf-8"))
+        for name in run:
+            main = (simulations / f"{name}_main.cc").read_text(encoding="utf-8")
+            seeds = [int((re.search(r"\.seeds = (\d+)", main) or usual)[1])]
+            fewer = re.search(rf"set_tests_properties\(sim_{name} .*MUSTER_SIM_SEEDS=(\d+)", rules)
+            self.assertEqual(told[name], seeds + ([int(fewer[1])] if fewer else []), name)
+
+    def test_dev_help_tells_the_last_line_of_the_tests(self):
+        script = (ROOT / "tools/dev/test.sh").read_text(encoding="utf-8")
+        (line,) = re.findall(r"printf '\\n(%d passed.*)\\n'", script)
+        told = re.search('last line of `test` is "(.*?)"', (ROOT / "dev").read_text(encoding="utf-8"))[1]
+        self.assertEqual(re.sub(r"\b[A-Z]\b", "%d", told), line)
+
+    def run_bench(self, *words):
+        """./dev bench as far as it says what to run."""
+        script = ("set -eu; die() { echo \"$*\"; exit 1; }; step() { shift; \"$@\"; };"
+                  "source tools/dev/bench.sh; bench_one() { echo \"run $1\"; }; run_bench \"$@\"")
+        with tempfile.TemporaryDirectory(prefix="muster-bench-") as tree:
+            os.symlink(ROOT / "tools", f"{tree}/tools")
+            os.mkdir(f"{tree}/bench")
+            for name in ("bench_log.cc", "bench_store.cc", "report.cc"):
+                pathlib.Path(tree, "bench", name).touch()
+            return subprocess.run(["bash", "-c", script, "bench", *words], cwd=tree, check=False, text=True,
+                                  stdout=subprocess.PIPE).stdout.splitlines()
+
+    def test_dev_bench_runs_all_unless_some_are_named(self):
+        self.assertEqual(self.run_bench("list"), ["build", "log", "store"])
+        self.assertEqual(self.run_bench(), ["run build", "run log", "run store"])
+        self.assertEqual(self.run_bench("log"), ["run log"])
+        self.assertEqual(self.run_bench("none"), ["no benchmark none; there are: build log store"])
 
     def test_code_compiles(self):
         for name, prelude in SNIPPETS.items():

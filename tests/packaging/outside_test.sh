@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A project outside the tree finds the installed library, by CMake and by pkg-config.
+# A project outside the tree finds the installed library, by CMake and by pkg-config, as docs/client.md
+# shows it.
 #
 # usage: outside_test.sh BUILD_DIRECTORY
 set -euo pipefail
@@ -8,15 +9,23 @@ here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 work=$(mktemp -d "${TMPDIR:-/tmp}/muster-outside-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-cmake --install "$build" --component dev --prefix "$work/prefix" >"$work/install.log"
+# shown LANGUAGE: the lines of the document's blocks in it.
+shown() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" "$here/../../docs/client.md"; }
+mapfile -t commands < <(shown sh)
+[[ ${#commands[@]} == 2 && ${commands[0]} == "cmake --install build "* && ${commands[1]} == g++* ]] ||
+  { echo "docs/client.md has other commands than this test runs"; exit 1; }
+
+mkdir "$work/tree"
+ln -s "$build" "$work/tree/build"
+(cd "$work/tree" && eval "${commands[0]//DIR/"$work/prefix"}") >"$work/install.log"
 cp -r "$here/outside" "$work/project"
+shown cmake >"$work/project/shown.cmake"
 cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \
   -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
 cmake --build "$work/build"
-"$work/build/outside"
+"$work/build/app"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name muster.pc)")
 export PKG_CONFIG_PATH
-read -ra flags <<<"$(pkg-config --cflags --libs muster)"
-g++ "$work/project/main.cc" -o "$work/by-pkg-config" "${flags[@]}"
-"$work/by-pkg-config"
+(cd "$work/project" && eval "${commands[1]}")
+"$work/project/a.out"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every test that docs/defects.md names exists; with --results, it also ran and passed."""
+"""docs/defects.md has a row for every id, and every test that it names exists; with --results, it also ran
+and passed."""
 
 import pathlib
 import re
@@ -10,6 +11,7 @@ import common
 TEST = re.compile(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)")
 NAMED = re.compile(r"`(\w+\.\w+)`")
 ROW = re.compile(r"^\| ([STCP]\d\d) \|")
+LAST = {"S": 21, "T": 27, "C": 18, "P": 26}  # Of each letter: they begin at 1, without a gap.
 
 
 def add_options(parser):
@@ -40,18 +42,24 @@ check = common.Check("ledger", __doc__, add_options)
 known = existing_tests(check.root)
 ran = passed_tests(check.options.results) if check.options.results else known
 ledger = check.root / "docs" / "defects.md"
-if ledger.exists():
-    for number, line in enumerate(ledger.read_text().splitlines(), 1):
-        row = ROW.match(line)
-        if not row:
-            continue
-        named = NAMED.findall(line)
-        if not named:
-            check.report("docs/defects.md", number, f"{row[1]} names no test.")
-        for test in named:
-            if test not in known:
-                check.report("docs/defects.md", number, f"{row[1]} names {test}, which does not exist.")
-            elif test not in ran:
-                check.report("docs/defects.md", number,
-                             f"{row[1]} names {test}, which did not run and pass.")
+lines = ledger.read_text().splitlines() if ledger.exists() else []
+missing = [f"{letter}{number:02}" for letter, last in LAST.items() for number in range(1, last + 1)]
+for number, line in enumerate(lines, 1):
+    row = ROW.match(line)
+    if not row:
+        continue
+    if row[1] not in missing:
+        check.report("docs/defects.md", number, f"{row[1]} is there twice, or beyond the last.")
+    else:
+        missing.remove(row[1])
+    named = NAMED.findall(line)
+    if not named:
+        check.report("docs/defects.md", number, f"{row[1]} names no test.")
+    for test in named:
+        if test not in known:
+            check.report("docs/defects.md", number, f"{row[1]} names {test}, which does not exist.")
+        elif test not in ran:
+            check.report("docs/defects.md", number, f"{row[1]} names {test}, which did not run and pass.")
+for each in missing:
+    check.report("docs/defects.md", max(1, len(lines)), f"{each} is missing.")
 check.finish()

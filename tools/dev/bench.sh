@@ -61,15 +61,15 @@ bench_one() {
   fi
 }
 
-# run_bench [NAME…]: lists the names unless some are given; `all` is every one.
+# run_bench [NAME…|list]: all of them unless some are named.
 run_bench() {
   local names name bad=()
   mapfile -t names < <(bench_names | sort -u)
-  if (($# == 0)); then
-    say "benchmarks: ${names[*]}" "(./dev bench NAME…, or all)"
+  if [[ $* == list ]]; then
+    printf '%s\n' "${names[@]}"
     return
   fi
-  [[ $1 != all ]] || set -- "${names[@]}"
+  (($#)) || set -- "${names[@]}"
   for name in "$@"; do
     [[ " ${names[*]} " == *" $name "* ]] || die "no benchmark $name; there are: ${names[*]}"
     step "bench $name" bench_one "$name" || bad+=("$name")

@@ -15,6 +15,49 @@ namespace {
 
 using membership::NodeState;
 
+/// A store in memory whose disk can hang: what is written from then on has no known outcome when
+/// its time is up. It can still be read.
+class HangingStore final : public ObjectStore {
+ public:
+  explicit HangingStore(Loop& loop) : loop_(loop), inner_(loop) {}
+  void hang() { hangs_ = true; }
+  [[nodiscard]] Capabilities capabilities() const override { return inner_.capabilities(); }
+  [[nodiscard]] std::string describe() const override { return inner_.describe(); }
+  void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    inner_.get(std::move(key), std::move(unless), by, std::move(done));
+  }
+  void put(Key key, std::string body, Precondition when, Deadline by,
+           Callback<Revision> done) override {
+    if (hangs_) return expire(by, std::move(done));
+    inner_.put(std::move(key), std::move(body), std::move(when), by, std::move(done));
+  }
+  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+                   Callback<Revision> done) override {
+    if (hangs_) return expire(by, std::move(done));
+    inner_.guarded_put(std::move(key), std::move(body), std::move(when), std::move(guard), by,
+                       std::move(done));
+  }
+  void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
+    inner_.remove(std::move(key), std::move(when), by, std::move(done));
+  }
+  void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    inner_.list(std::move(prefix), std::move(from), by, std::move(done));
+  }
+  std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
+                               std::function<void(const WatchEvent&)> on_event) override {
+    return inner_.watch(std::move(prefix), std::move(cursor), std::move(on_event));
+  }
+
+ private:
+  void expire(Deadline by, Callback<Revision> done) {
+    loop_.at(by, [done = std::move(done)] { done({Errc::kAmbiguous, "no answer in time"}); });
+  }
+
+  Loop& loop_;
+  MemoryStore inner_;
+  bool hangs_ = false;
+};
+
 class LeaderTermTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -32,6 +75,8 @@ class LeaderTermTest : public ::testing::Test {
   static rlog::Options log_options() {
     rlog::Options options;
     options.create = true;
+    options.request_timeout = 100ms;
+    options.give_up_after = 300ms;
     return options;
   }
   bool until(const std::function<bool()>& holds) {
@@ -72,14 +117,15 @@ class LeaderTermTest : public ::testing::Test {
   }
 
   EventLoop loop_;
-  MemoryStore store_{loop_};
-  Replica replica_{log_options(),
-                   {loop_, store_, Random(1)},
-                   {.applied = [](const std::vector<membership::Event>&) {},
-                    .reloaded = [] {},
-                    .deposed = [](Epoch, const std::string&) {},
-                    .sealed = [](const rlog::Seal&) {},
-                    .stopped = [](const Error&) {}}};
+  HangingStore store_{loop_};
+  Replica replica_{
+      log_options(),
+      {loop_, store_, Random(1)},
+      {.applied = [](const std::vector<membership::Event>&) {},
+       .reloaded = [] {},
+       .deposed = [this](Epoch ended, const std::string& why) { term_.deposed(ended, why); },
+       .sealed = [](const rlog::Seal&) {},
+       .stopped = [](const Error&) {}}};
   LeaderTerm term_{loop_, replica_, options(), [](Epoch) {}};
   std::shared_ptr<LeaseGuard> guard_;
   std::string failed_;
@@ -110,6 +156,19 @@ TEST_F(LeaderTermTest, WordOfTheEndOfAnEarlierTermDoesNotEndThisOne) {
   EXPECT_EQ(failed_, "");
   term_.deposed(Epoch(2), "in time");
   EXPECT_EQ(failed_, "in time");
+  end();
+}
+
+// P10: a lease that is renewed all the while does not keep a leader whose writes hang.
+TEST_F(LeaderTermTest, ALeaderWhoseDiskHangsStepsDownThoughItsLeaseIsGood) {
+  begin(1);
+  add("a");
+  beat("a");
+  store_.hang();
+  ASSERT_TRUE(until([this] { return !failed_.empty(); }));
+  EXPECT_EQ(failed_, "an append could not be settled");
+  EXPECT_TRUE(guard_->valid());
+  EXPECT_FALSE(term_.active());
   end();
 }
 

@@ -22,4 +22,26 @@ namespace muster::testing {
   return fd;
 }
 
+/// Whether this machine has IPv6. A test that needs it says so where there is none.
+[[nodiscard]] inline bool has_ipv6() {
+  const UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 own{};
+  own.sin6_family = AF_INET6;
+  own.sin6_addr = in6addr_loopback;
+  return ::bind(fd.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) == 0;
+}
+
+/// As dial_loopback(), over IPv6.
+[[nodiscard]] inline UniqueFd dial_loopback6(int port) {
+  UniqueFd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in6 to{};
+  to.sin6_family = AF_INET6;
+  to.sin6_port = htons(static_cast<in_port_t>(port));
+  to.sin6_addr = in6addr_loopback;
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&to), sizeof to), 0);
+  const timeval patience{20, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  return fd;
+}
+
 }  // namespace muster::testing

@@ -23,12 +23,16 @@ constexpr int kBacklog = 1024;
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
 
+bool every_interface(const ListenerOptions& options) {
+  return options.host.empty() || options.host == "0.0.0.0" || options.host == "::";
+}
+
 Result<Addresses> addresses_of(const ListenerOptions& options) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(options.host.empty() ? nullptr : options.host.c_str(),
+  const int failed = ::getaddrinfo(every_interface(options) ? nullptr : options.host.c_str(),
                                    std::to_string(options.port).c_str(), &hints, &found);
   if (failed != 0) {
     return {Errc::kInvalid,
@@ -100,8 +104,9 @@ Result<std::uint16_t> Listener::start() {
     }
   }
   if (sockets_.empty()) {
-    return {Errc::kUnavailable, "cannot listen on " + options_.host + " port " +
-                                    std::to_string(options_.port) + ": " + std::strerror(why)};
+    return {Errc::kUnavailable,
+            "cannot listen on " + (every_interface(options_) ? "any interface," : options_.host) +
+                " port " + std::to_string(options_.port) + ": " + std::strerror(why)};
   }
   watch();
   return ntohs(port_of(sockets_.front()));

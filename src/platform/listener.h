@@ -12,8 +12,9 @@
 namespace muster {
 
 struct ListenerOptions {
-  std::string host = "127.0.0.1";  ///< An address or a name; empty: every interface.
-  std::uint16_t port = 0;          ///< 0 picks one.
+  /// An address or a name; empty, 0.0.0.0 or ::, every interface, over IPv4 and IPv6.
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0 picks one.
   /// False: new connections wait in the kernel until it is true again. Empty: always.
   std::function<bool()> room{};
   /// A connection whose descriptor has this number or a higher one is closed at once; 0: none is.

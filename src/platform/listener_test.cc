@@ -57,6 +57,15 @@ TEST_F(ListenerTest, ANameMayStandForSeveralAddressesWithOnePort) {
   EXPECT_NE(start({.host = ""}), 0) << "every interface, of both protocols";
 }
 
+TEST_F(ListenerTest, EveryInterfaceIsReachedOverBothProtocols) {
+  for (const char* host : {"", "0.0.0.0", "::"}) {
+    accepted_.clear();
+    const auto port = start({.host = host});
+    const UniqueFd four = dial_loopback(port), six = testing::dial_loopback6(port);
+    EXPECT_TRUE(until([this] { return accepted_.size() == 2; })) << host;
+  }
+}
+
 TEST_F(ListenerTest, APortThatIsTakenAndANameThatIsNoneAreToldApart) {
   const auto port = start({});
   Listener second(loop_, {.port = port}, [](UniqueFd) {});

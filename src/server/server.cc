@@ -166,6 +166,10 @@ Result<std::string> Server::start() {
     metrics_.rejected("connections");
     log_warn("a connection was refused: as many as possible are open");
   };
+  options.call_refused = [this] {
+    metrics_.rejected("calls");
+    log_warn("a call was refused: as many as possible are open");
+  };
   if (tls_) {
     options.tls = tls_->rpc();
     options.tls->connection_age_max = config_.connection_max_age;
@@ -193,7 +197,11 @@ server::Observer::Options Server::observer_options() {
   options.engine = config_.engine.substr(0, config_.engine.find(':'));
   options.membership = config_.membership;
   options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
-  options.tls = [this](server::Metrics::Levels& levels) {
+  options.levels = [this](server::Metrics::Levels& levels) {
+    if (rpc_) {
+      levels.calls_open = static_cast<double>(rpc_->calls());
+      levels.connections_open = static_cast<double>(rpc_->connections());
+    }
     if (!tls_) return;
     const auto own = tls_->read(tls_->credentials().current().certificate);
     if (!own) return;

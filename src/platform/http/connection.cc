@@ -13,6 +13,10 @@
 namespace muster::http {
 namespace {
 
+/// What a client says during a stream is thrown away, so much of it at a time: one that talks
+/// without a pause must not keep the loop from the others.
+constexpr int kReadsAtOnce = 16;
+
 std::string peer_certificate(const SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
                                                           X509_free);
@@ -47,7 +51,8 @@ class Pending final : public Exchange {
     if (over() || begun_) return;
     begun_ = true;
     connection_->send_head(head, false);
-    if (request_.method != "HEAD") return;
+    // Streams end when the client hangs up: there is no other sign that it has gone.
+    if (request_.method != "HEAD" && !connection_->hung_up()) return;
     answered_ = true;
     connection_->finish();
   }
@@ -84,6 +89,7 @@ void Connection::begin() {
     SSL_set_accept_state(ssl_.get());
     SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   }
+  waits_since_ = host_.loop.now();
   deadline_.arm(host_.options.head_timeout, [this] { close(); });
   watch();
 }
@@ -100,18 +106,25 @@ void Connection::close() {
   host_.closed(*this);
 }
 
+Connection::Phase Connection::phase() const {
+  if (answering_ || ending_ || !unsent_.empty()) return Phase::kAnswering;
+  return served_ && received_.empty() ? Phase::kIdle : Phase::kArriving;
+}
+
 void Connection::watch() {
   if (!fd_.valid()) return;
-  // While an answer is awaited, reading tells whether the client has gone.
   std::uint32_t events = EPOLLIN | EPOLLRDHUP;
   if (answering_ && !streaming_) events = EPOLLRDHUP;
+  // What is known already would be told again and again.
+  if (hung_up_) events &= ~static_cast<std::uint32_t>(EPOLLRDHUP);
+  if (read_all_) events = 0;
   if (!unsent_.empty() || tls_writes_) events |= EPOLLOUT;
   if (events == watched_) return;
   watched_ = events;
   host_.loop.watch_fd(fd_.get(), events, [this](std::uint32_t happened) {
     const auto self = shared_from_this();
     if ((happened & (EPOLLHUP | EPOLLERR)) != 0) return close();
-    if ((happened & EPOLLRDHUP) != 0 && (happened & EPOLLIN) == 0) return close();
+    if ((happened & EPOLLRDHUP) != 0) hung_up_ = true;
     ready();
   });
 }
@@ -131,7 +144,7 @@ void Connection::run() {
   if (flush() == Io::kGone) return close();
   if (ending_ && unsent_.empty()) return close();
   if (ending_ || (answering_ && !streaming_)) return;
-  if (receive() == Io::kGone) return close();
+  if (receive() == Io::kGone || (streaming_ && hung_up_)) return close();
   if (!answering_) next_request();
 }
 
@@ -152,39 +165,54 @@ Connection::Io Connection::tls_result(int result) {
 
 Connection::Io Connection::receive() {
   std::array<char, 4096> chunk;
-  while (received_.size() <= kHeadBytesMax) {
+  for (int reads = 1; received_.size() <= kHeadBytesMax; ++reads) {
     if (ssl_) {
       const int count = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
       const Io io = tls_result(count);
+      read_all_ = io == Io::kGone && (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
+      if (read_all_) break;
       if (io != Io::kDone) return io;
       received_.append(chunk.data(), static_cast<std::size_t>(count));
     } else {
       const ssize_t count = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
-      if (count == 0) return Io::kGone;
+      read_all_ = count == 0;
+      if (read_all_) break;
       if (count < 0) return errno == EAGAIN || errno == EINTR ? Io::kAgain : Io::kGone;
       received_.append(chunk.data(), static_cast<std::size_t>(count));
     }
-    // Nothing of what is said during a stream is listened to.
-    if (streaming_) received_.clear();
+    if (!streaming_) continue;
+    received_.clear();
+    if (reads == kReadsAtOnce) return Io::kAgain;
   }
+  if (read_all_) hung_up_ = true;
   return Io::kDone;
 }
 
 void Connection::next_request() {
-  if (received_.empty()) return;
+  if (received_.empty()) return end_if_all_came();
   // The clock of a request runs from its first byte, however slowly the others come.
   if (!std::exchange(head_begun_, true)) {
+    waits_since_ = host_.loop.now();
     deadline_.arm(host_.options.head_timeout, [this] { close(); });
   }
   Parsed parsed = take_request(received_);
   if (parsed.refused) return refuse(std::move(*parsed.refused));
   if (parsed.request) return hand_on(std::move(*parsed.request));
+  end_if_all_came();
+}
+
+void Connection::end_if_all_came() {
+  if (!read_all_) return;
+  ending_ = true;
+  if (unsent_.empty()) close();
 }
 
 void Connection::hand_on(Request request) {
   deadline_.cancel();
   head_begun_ = false;
   request.certificate = certificate_;
+  // A stranger, or a probe, has its answer and makes room.
+  if (ssl_ && certificate_.empty()) request.keep_alive = false;
   request_ = request;
   answering_ = true;
   if (!host_.handler) return close();
@@ -247,7 +275,9 @@ Connection::Io Connection::flush() {
 void Connection::finish() {
   if (!fd_.valid()) return;
   answering_ = false;
-  ending_ = streaming_ || !request_.keep_alive;
+  served_ = true;
+  waits_since_ = host_.loop.now();
+  ending_ = streaming_ || !request_.keep_alive || (read_all_ && received_.empty());
   if (ending_ && unsent_.empty()) return close();
   if (!ending_) deadline_.arm(host_.options.idle_timeout, [this] { close(); });
   watch();

@@ -35,11 +35,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void begin();
   void close();
 
+  /// How little is lost with it, the least first.
+  enum class Phase {
+    kIdle,       ///< It has been answered, and nothing more has come.
+    kArriving,   ///< Its handshake or its request is not complete.
+    kAnswering,  ///< Or streaming.
+  };
+  [[nodiscard]] Phase phase() const;
+  /// Since when it waits for its client.
+  [[nodiscard]] MonoTime waits_since() const { return waits_since_; }
+
   // For its exchange.
   void send_head(const Response& response, bool ends);
   void send(Body bytes);
   void finish();
   [[nodiscard]] bool closed() const { return !fd_.valid(); }
+  /// The client sends no more. It may be gone, or wait for its answers.
+  [[nodiscard]] bool hung_up() const { return hung_up_; }
 
  private:
   /// What a step on the socket wants next.
@@ -52,6 +64,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Io flush();
   Io tls_result(int result);
   void next_request();
+  void end_if_all_came();
   void hand_on(Request request);
   void refuse(Response response);
   void watch();
@@ -61,6 +74,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<SSL, decltype(&SSL_free)> ssl_;
   bool shaken_ = false;      ///< The handshake is over, or there is none.
   bool head_begun_ = false;  ///< Some of a request has come.
+  bool served_ = false;      ///< A request has been answered.
+  bool hung_up_ = false;     ///< The client sends no more.
+  bool read_all_ = false;    ///< And everything that it sent has been read.
   bool answering_ = false;   ///< A request was handed on, and its answer is not finished.
   bool streaming_ = false;   ///< The answer has no end.
   bool ending_ = false;      ///< Close when everything is sent.
@@ -72,6 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::size_t unsent_bytes_ = 0;
   std::string certificate_;
   Request request_;
+  MonoTime waits_since_{};
   Timer deadline_;
 };
 

@@ -1,5 +1,7 @@
 #include "platform/http/server.h"
 
+#include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -34,14 +36,32 @@ class Server::Impl {
  private:
   [[nodiscard]] ListenerOptions listener_options() const {
     return {.host = options_.host, .port = options_.port, .room = [this] {
-              return connections_.size() < options_.connections_max;
+              return connections_.size() < options_.connections_max || dispensable() != nullptr;
             }};
+  }
+
+  /// The one that is missed least; null when all are answering.
+  [[nodiscard]] std::shared_ptr<Connection> dispensable() const {
+    const auto rank = [](const auto& each) {
+      return std::tuple(each.second->phase(), each.second->waits_since());
+    };
+    const auto first =
+        std::min_element(connections_.begin(), connections_.end(),
+                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    const bool busy =
+        first == connections_.end() || first->second->phase() == Connection::Phase::kAnswering;
+    return busy ? nullptr : first->second;
   }
 
   void begin(UniqueFd fd) {
     const TlsContext tls = options_.tls ? options_.tls() : nullptr;
     // Nothing may be served in plaintext because a certificate could not be read.
     if (options_.tls && !tls) return;
+    // Whoever asks nothing, or never finishes asking, gives way: nobody who holds connections, not
+    // even a stranger, keeps others from being answered.
+    if (connections_.size() >= options_.connections_max) {
+      if (const auto last = dispensable()) last->close();
+    }
     auto connection = std::make_shared<Connection>(host_, std::move(fd), tls);
     connections_.emplace(connection.get(), connection);
     connection->begin();

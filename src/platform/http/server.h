@@ -41,9 +41,11 @@ struct ServerOptions {
   std::uint16_t port = 0;          ///< 0 picks one.
   /// Asked for each new connection, so that reloaded certificates count at once; empty: plaintext.
   std::function<TlsContext()> tls{};
-  std::size_t connections_max = 256;  ///< Further ones wait until one ends.
-  Duration head_timeout = 10s;        ///< From the first byte of a request to its last.
-  Duration idle_timeout = 60s;        ///< Without a request, and for a client that does not read.
+  /// A further one takes the place of one that waits for its client: the longest idle between
+  /// requests, or else the oldest whose request has not come. It waits while all are answered.
+  std::size_t connections_max = 256;
+  Duration head_timeout = 10s;  ///< From the first byte of a request to its last.
+  Duration idle_timeout = 60s;  ///< Without a request, and for a client that does not read.
   std::size_t unsent_bytes_max = 8 * 1024 * 1024;
 };
 

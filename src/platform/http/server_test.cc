@@ -1,11 +1,15 @@
 #include "platform/http/server.h"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include <atomic>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "platform/testing/loopback.h"
 #include "platform/unique_fd.h"
@@ -28,6 +32,7 @@ class HttpServerTest : public ::testing::Test {
   ~HttpServerTest() override {
     thread_.run([&] {
       stream_.reset();
+      held_.clear();
       server_.reset();
     });
   }
@@ -40,11 +45,20 @@ class HttpServerTest : public ::testing::Test {
       stream_ = exchange;
     } else if (path == "/later") {
       thread_.loop().post([exchange] { exchange->reply({200, "text/plain", body("late"), {}}); });
+    } else if (path == "/held") {
+      held_.push_back(exchange);
     } else if (path != "/dropped") {
+      if (path == "/look") look_();
       exchange->reply({200, "text/plain", body("you asked for " + path), {}});
     }
   }
 
+  void hold(const UniqueFd& client) {
+    std::size_t before = 0;
+    thread_.run([&] { before = held_.size(); });
+    send(client, "GET /held HTTP/1.1\r\n\r\n");
+    for (bool came = false; !came;) thread_.run([&] { came = held_.size() > before; });
+  }
   [[nodiscard]] UniqueFd dial() const { return testing::dial_loopback(port_); }
   static void send(const UniqueFd& fd, const std::string& bytes) {
     EXPECT_EQ(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -63,6 +77,8 @@ class HttpServerTest : public ::testing::Test {
   LoopThread thread_;
   std::unique_ptr<Server> server_;
   ExchangePtr stream_;
+  std::vector<ExchangePtr> held_;
+  std::function<void()> look_;
   std::uint16_t port_ = 0;
 };
 
@@ -118,20 +134,106 @@ TEST_F(HttpServerTest, EndsAHeadThatNeverComesAndARequestThatNobodyAnswers) {
   EXPECT_EQ(read_until(unanswered, ""), "");
 }
 
-TEST_F(HttpServerTest, FurtherConnectionsWaitForAPlace) {
+TEST_F(HttpServerTest, FurtherConnectionsWaitForAPlaceWhileAllAreAnswered) {
   ServerOptions options;
   options.connections_max = 2;
   start(options);
   UniqueFd first = dial();
+  hold(first);
   const UniqueFd second = dial();
-  send(first, "GET /1 HTTP/1.1\r\n\r\n");
-  send(second, "GET /2 HTTP/1.1\r\n\r\n");
-  read_until(first, "/1");
-  read_until(second, "/2");
+  send(second, "GET /stream HTTP/1.1\r\n\r\n");
+  read_until(second, "hello\n\n");
   const UniqueFd third = dial();
   send(third, "GET /3 HTTP/1.1\r\n\r\n");
-  first.reset();
+  thread_.run([&] { held_[0]->reply({200, "text/plain", body("at last"), {}}); });
   EXPECT_TRUE(read_until(third, "/3").ends_with("/3"));
+  EXPECT_TRUE(read_until(first, "at last").ends_with("at last"));
+  thread_.run([&] { stream_->write(body("more\n\n")); });
+  EXPECT_EQ(read_until(second, "more\n\n"), "more\n\n");
+}
+
+TEST_F(HttpServerTest, TheLongestIdleGivesItsPlaceToOneThatComes) {
+  ServerOptions options;
+  options.connections_max = 3;
+  options.idle_timeout = 1h;
+  start(options);
+  const UniqueFd busy = dial();
+  hold(busy);
+  const UniqueFd first = dial();
+  send(first, "GET /first HTTP/1.1\r\n\r\n");
+  read_until(first, "/first");
+  const UniqueFd second = dial();
+  send(second, "GET /second HTTP/1.1\r\n\r\n");
+  read_until(second, "/second");
+  const UniqueFd probe = dial();
+  send(probe, "GET /healthz HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(read_until(probe, "/healthz").ends_with("/healthz"));
+  EXPECT_EQ(read_until(first, ""), "");
+  send(second, "GET /again HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(read_until(second, "/again").ends_with("/again"));
+  thread_.run([&] { EXPECT_EQ(server_->connections(), 3U); });
+}
+
+TEST_F(HttpServerTest, WhoNeverFinishesAskingGivesWayAsWell) {
+  ServerOptions options;
+  options.connections_max = 2;
+  options.head_timeout = 1h;
+  start(options);
+  const UniqueFd silent = dial();
+  const UniqueFd slow = dial();
+  send(slow, "GET / HT");
+  for (bool both = false; !both;) thread_.run([&] { both = server_->connections() == 2; });
+  for (int i = 0; i < 3; ++i) {
+    const UniqueFd probe = dial();
+    send(probe, "GET /healthz HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(read_until(probe, "/healthz").ends_with("/healthz"));
+  }
+  EXPECT_EQ(read_until(silent, ""), "");
+}
+
+TEST_F(HttpServerTest, WhoSendsNoMoreHasItsAnswersAndIsClosed) {
+  start();
+  const UniqueFd client = dial();
+  send(client, "GET /a HTTP/1.1\r\n\r\nGET /later HTTP/1.1\r\n\r\n");
+  ::shutdown(client.get(), SHUT_WR);
+  EXPECT_TRUE(read_until(client, "/a").ends_with("/a"));
+  EXPECT_TRUE(read_until(client, "").ends_with("late"));
+  const UniqueFd patient = dial();
+  hold(patient);
+  ::shutdown(patient.get(), SHUT_WR);
+  // The server hears of it before the answer.
+  const UniqueFd other = dial();
+  send(other, "GET /b HTTP/1.1\r\n\r\n");
+  read_until(other, "/b");
+  thread_.run([&] { held_[0]->reply({200, "text/plain", body("at last"), {}}); });
+  EXPECT_TRUE(read_until(patient, "").ends_with("at last"));
+  const UniqueFd half = dial();
+  send(half, "GET / HT");
+  ::shutdown(half.get(), SHUT_WR);
+  EXPECT_EQ(read_until(half, ""), "");
+  thread_.run([&] { EXPECT_EQ(server_->connections(), 1U); });
+}
+
+TEST_F(HttpServerTest, WhoTalksWithoutAPauseDoesNotKeepOthersFromTheirAnswers) {
+  start();
+  const UniqueFd noisy = dial();
+  send(noisy, "GET /stream HTTP/1.1\r\n\r\n");
+  read_until(noisy, "hello\n\n");
+  const UniqueFd other = dial();
+  send(other, "GET /a HTTP/1.1\r\n\r\n");
+  read_until(other, "/a");
+  int unread = 0;
+  look_ = [&] { EXPECT_EQ(::ioctl(noisy.get(), SIOCOUTQ, &unread), 0); };
+  // Both have sent something when the server looks: the one more than fits, the other a request.
+  std::promise<void> sent;
+  thread_.loop().post([&] { sent.get_future().wait(); });
+  const std::string noise(1 << 20, 'x');
+  while (::send(noisy.get(), noise.data(), noise.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) {
+  }
+  send(other, "GET /look HTTP/1.1\r\n\r\n");
+  sent.set_value();
+  EXPECT_TRUE(read_until(other, "/look").ends_with("/look"));
+  EXPECT_GT(unread, 0) << "the request was answered before all of the noise was read";
 }
 
 TEST_F(HttpServerTest, RefusesGarbageAndGoesOn) {

@@ -179,7 +179,8 @@ bool Guard::limited(const Caller& caller) const {
 }
 
 // A server takes only so many calls. Who may make any could take all of them, by beginning calls
-// and leaving them so. Servers pass on what others ask, and have been asked there.
+// and leaving them so, or by not taking their answers: a place is free when nothing of its call is
+// left. Servers pass on what others ask, and have been asked there.
 bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
   if (!limited(caller) || (caller.peer && caller.peer->identity.role == Role::kServer)) return true;
   const std::string key = caller.limit_key("");
@@ -191,7 +192,7 @@ bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
                   1s});
     return false;
   }
-  call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { limits_->close_call(key); }));
+  call->on_gone(lifetime_.wrap([this, key] { limits_->close_call(key); }));
   return true;
 }
 
@@ -226,7 +227,7 @@ bool Guard::open_watch(const rpc::CallPtr& call) {
     return false;
   }
   // T17: whatever ends the call, its place is given back.
-  call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { limits_->close_watch(key); }));
+  call->on_gone(lifetime_.wrap([this, key] { limits_->close_watch(key); }));
   return true;
 }
 

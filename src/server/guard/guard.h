@@ -24,7 +24,8 @@ namespace muster::server {
 /// standing. What is refused ends with PERMISSION_DENIED or RESOURCE_EXHAUSTED and one sentence.
 ///
 /// In plaintext everybody on this machine is believed, and only limits hold. What another server
-/// forwards was asked about there. Loop thread only.
+/// forwards was asked about there; in plaintext also who only says that it is a server is believed
+/// so, and limits keep out mistakes, not malice. Loop thread only.
 class Guard {
  public:
   struct Options {
@@ -56,7 +57,7 @@ class Guard {
   /// Counts a request about `subject`: a node, or what else it is to change. Given back when the
   /// call ends for want of a leader.
   [[nodiscard]] bool charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject);
-  /// Counts a watch until its call is over.
+  /// Counts a watch until nothing of its call is left.
   [[nodiscard]] bool open_watch(const rpc::CallPtr& call);
 
   /// One heartbeat of a stream, which goes on without it: whether it is for this caller to send,

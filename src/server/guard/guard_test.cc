@@ -211,6 +211,32 @@ TEST_F(GuardTest, NobodyTakesAllTheCallsThatAServerHas) {
   EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
 }
 
+// A client that takes none of its answers would have any number of calls otherwise.
+TEST_F(GuardTest, APlaceIsGivenBackWhenTheAnswerWasTaken) {
+  RequestLimitOptions few;
+  few.calls = 2;
+  few.watches = 1;
+  Guard guard(loop_, {.tls = nullptr, .limits = few});
+  const auto get = call(kGet);
+  get->takes_answer = false;
+  ASSERT_TRUE(guard.admit(get));
+  const auto watch = call(kWatch);
+  watch->takes_answer = false;
+  ASSERT_TRUE(guard.admit(watch));
+  ASSERT_TRUE(guard.open_watch(watch));
+  get->reply(rpc::payload("answer"));
+  watch->finish({Code::kUnavailable, "this server is stopping", {}});
+  EXPECT_FALSE(guard.admit(call(kGet))) << "both answers are on their way";
+  get->end();
+  const auto second = call(kWatch);
+  ASSERT_TRUE(guard.admit(second));
+  EXPECT_FALSE(guard.open_watch(second)) << "so is the end of the watch";
+  watch->end();
+  const auto third = call(kWatch);
+  ASSERT_TRUE(guard.admit(third));
+  EXPECT_TRUE(guard.open_watch(third));
+}
+
 TEST_F(GuardTest, AnAgentLosesOnlyTheHeartbeatsItMayNotSend) {
   Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
   const TestPair agent = client("agent", "a1", {"muster:carries:n1", "muster:carries:rack7-*"});

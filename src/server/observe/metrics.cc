@@ -130,6 +130,10 @@ Metrics::Metrics()
       watch_lag_(gauge("muster_watch_lag_versions",
                        "Versions that the slowest watcher has not been sent")),
       event_streams_(gauge("muster_event_streams", "Pages and others that listen to events")),
+      calls_open_(gauge("muster_rpc_calls_open",
+                        "Calls that clients have open, answers on their way included")),
+      connections_open_(
+          gauge("muster_rpc_connections_open", "Connections that clients have open for calls")),
       term_(gauge("muster_raft_term", "Epoch of the leadership")),
       head_(gauge("muster_log_head_index", "The newest entry of the log seen here")),
       applied_(gauge("muster_log_applied_index", "The newest entry of the log applied here")),
@@ -256,6 +260,8 @@ void Metrics::set(const Levels& levels) {
   watchers_.Set(levels.watchers);
   watch_lag_.Set(levels.watch_lag);
   event_streams_.Set(levels.event_streams);
+  calls_open_.Set(levels.calls_open);
+  connections_open_.Set(levels.connections_open);
   term_.Set(levels.term);
   for (const char* role : {"leader", "follower", "candidate"}) {
     role_.Add({{"role", role}}).Set(levels.role == role ? 1 : 0);

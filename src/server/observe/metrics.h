@@ -70,6 +70,8 @@ class Metrics {
     double watchers = 0;
     double watch_lag = 0;
     double event_streams = 0;
+    double calls_open = 0;
+    double connections_open = 0;
     double term = 0;
     std::string role;  ///< leader, follower or candidate.
     double head_index = 0;
@@ -124,6 +126,8 @@ class Metrics {
   prometheus::Gauge& watchers_;
   prometheus::Gauge& watch_lag_;
   prometheus::Gauge& event_streams_;
+  prometheus::Gauge& calls_open_;
+  prometheus::Gauge& connections_open_;
   prometheus::Gauge& term_;
   prometheus::Gauge& head_;
   prometheus::Gauge& applied_;

@@ -263,7 +263,7 @@ std::vector<NamespaceRow> Observer::namespaces() const {
 
 void Observer::set_levels() {
   Metrics::Levels levels;
-  if (options_.tls) options_.tls(levels);
+  if (options_.levels) options_.levels(levels);
   levels.event_streams = static_cast<double>(listeners_);
   levels.role = "candidate";
   if (subject_) {

@@ -41,8 +41,9 @@ class Observer {
     membership::Options membership;
     /// How the engine is, in words; empty: as far as the log can tell.
     std::function<std::string()> engine_health{};
-    /// Certificate and list, where there are some.
-    std::function<void(Metrics::Levels&)> tls{};
+    /// What only the server knows: calls and connections; certificate and list where there are
+    /// some.
+    std::function<void(Metrics::Levels&)> levels{};
   };
 
   Observer(Loop& loop, Metrics& metrics, Options options);

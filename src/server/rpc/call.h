@@ -71,15 +71,22 @@ class Call {
   void on_ended(std::function<void(const RpcStatus&)> ended) {
     on_ended_.push_back(std::move(ended));
   }
+  /// Called once nothing of the call is left here, answers on their way included: a client decides
+  /// when it takes them. All of them are called, after those of on_ended().
+  void on_gone(std::function<void()> gone) { on_gone_.push_back(std::move(gone)); }
 
  protected:
   void tell_ended(const RpcStatus& status) {
     for (const auto& each : std::exchange(on_ended_, {})) each(status);
   }
+  void tell_gone() {
+    for (const auto& each : std::exchange(on_gone_, {})) each();
+  }
 
  private:
   std::shared_ptr<server::Caller> caller_;
   std::vector<std::function<void(const RpcStatus&)>> on_ended_;
+  std::vector<std::function<void()>> on_gone_;
 };
 
 using CallPtr = std::shared_ptr<Call>;

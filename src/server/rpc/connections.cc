@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 
 namespace muster::rpc {
@@ -51,6 +52,13 @@ void Connections::accepted(int fd) {
 int Connections::find(const std::string& peer) const {
   const auto found = by_peer_.find(peer);
   return found == by_peer_.end() ? kNone : found->second;
+}
+
+std::size_t Connections::open() const {
+  return static_cast<std::size_t>(std::count_if(all_.begin(), all_.end(), [](const auto& each) {
+    const std::string& peer = each.second.peer;
+    return !peer.empty() && peer_of(each.first) == peer;
+  }));
 }
 
 void Connections::writes(int fd) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <unordered_map>
@@ -31,6 +32,8 @@ class Connections {
   /// such.
   [[nodiscard]] int find(const std::string& peer) const;
   static constexpr int kNone = -1;
+  /// How many have not ended. Asks the system about each.
+  [[nodiscard]] std::size_t open() const;
 
   /// Call it before each message.
   void writes(int fd);

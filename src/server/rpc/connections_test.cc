@@ -61,6 +61,12 @@ TEST_F(ConnectionsTest, AreFoundByTheNameThatGrpcGivesThem) {
   connections_.writes(Connections::kNone);
 }
 
+TEST_F(ConnectionsTest, ThoseThatHaveEndedAreNotCounted) {
+  EXPECT_EQ(connections_.open(), 1U);
+  server_.reset();
+  EXPECT_EQ(connections_.open(), 0U);
+}
+
 TEST_F(ConnectionsTest, ASingleMessageLeavesAtOnceAndThoseThatFollowCloselyLeaveTogether) {
   write();
   EXPECT_FALSE(held());

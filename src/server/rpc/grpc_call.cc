@@ -3,16 +3,21 @@
 #include <grpc/grpc_security_constants.h>
 #include <grpc/support/time.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "base/log.h"
 
 namespace muster::rpc {
 namespace {
 
 /// For clients that name no deadline.
 constexpr Duration kPatience = 30s;
+/// All calls are looked through for answers that nobody takes, and not more often than this.
+constexpr Duration kUntakenLook = 1s;
 
 }  // namespace
 
@@ -53,6 +58,28 @@ void GrpcCall::Operation::complete(bool ok) {
   (call.*on)(ok);
 }
 
+void CallHost::expect_taken() {
+  if (!untaken.armed()) untaken.arm(taken_within, [this] { cut_untaken(); });
+}
+
+void CallHost::cut_untaken() {
+  const MonoTime now = loop.now();
+  std::optional<MonoTime> next;
+  std::size_t cut = 0;
+  for (GrpcCall* call : calls) {
+    if (!call->finishing()) continue;
+    const MonoTime by = call->finishing_since() + taken_within;
+    if (by > now) {
+      next = std::min(by, next.value_or(by));
+    } else {
+      call->cut();
+      ++cut;
+    }
+  }
+  if (cut > 0) log_info("answers were dropped that nobody took", {{"calls", std::to_string(cut)}});
+  if (next) untaken.arm(std::max(*next, now + kUntakenLook), [this] { cut_untaken(); });
+}
+
 GrpcCall::GrpcCall(CallHost& host) : host_(host) {}
 
 void GrpcCall::accept(CallHost& host) {
@@ -75,7 +102,9 @@ void GrpcCall::accepted(bool ok) {
   host_.calls.insert(this);
   peer_ = context_.auth_context();
   if (full) {
-    return finish({Code::kResourceExhausted, "this server has as many calls open as it takes", {}});
+    if (host_.call_refused) host_.call_refused();
+    return finish(
+        {Code::kResourceExhausted, "this server has as many calls open as it takes", {}, 1s});
   }
   host_.on_call(shared_from_this());
 }
@@ -152,6 +181,8 @@ void GrpcCall::written(bool ok) {
 
 grpc::Status GrpcCall::closing(const RpcStatus& status) {
   finishing_ = true;
+  finishing_since_ = host_.loop.now();
+  host_.expect_taken();
   if (!status.leader_address.empty()) {
     context_.AddTrailingMetadata(kLeaderKey, status.leader_address);
   }
@@ -194,6 +225,7 @@ void GrpcCall::end() {
   on_read_ = {};
   on_written_ = {};
   tell_ended({Code::kCancelled, "the client went away", {}});
+  tell_gone();
   if (const auto over = std::exchange(on_over_, {})) over();
 }
 

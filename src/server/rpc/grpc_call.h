@@ -11,6 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/loop.h"
 #include "server/rpc/call.h"
 #include "server/rpc/connections.h"
 #include "store/remote/completion.h"
@@ -32,15 +33,26 @@ class GrpcCall;
 
 /// What the calls of one server share. It outlives them.
 struct CallHost {
-  explicit CallHost(Connections all) : connections(std::move(all)) {}
+  CallHost(Loop& on, Connections all) : loop(on), connections(std::move(all)), untaken(on) {}
+  /// To be called when an answer is on its way: it is cut when its client does not take it. Every
+  /// one costs what it holds, and clients that take nothing would hold them for ever.
+  void expect_taken();
+
+  Loop& loop;
   grpc::AsyncGenericService service;
   grpc::ServerCompletionQueue* queue = nullptr;
   std::string server_id;
   std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
   std::unordered_set<GrpcCall*> calls;   ///< Accepted, and not over.
   std::size_t calls_max = 0;
+  std::function<void()> call_refused;  ///< One more than calls_max came.
+  Duration taken_within{};
   std::size_t operations = 0;  ///< That gRPC has not completed.
   Connections connections;
+  Timer untaken;
+
+ private:
+  void cut_untaken();
 };
 
 /// A call as gRPC has it. Lives as long as gRPC holds one of its operations, or a user it.
@@ -63,6 +75,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   [[nodiscard]] bool over() const override { return over_; }
   /// Its answer is on the way, and has not left yet.
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
+  [[nodiscard]] MonoTime finishing_since() const { return finishing_since_; }
   void read(std::function<void(std::optional<std::string>)> done) override;
   void write(Payload message, std::function<void()> done) override;
   void write_ahead(Payload message, std::function<void()> done) override;
@@ -103,6 +116,7 @@ class GrpcCall final : public Call, public std::enable_shared_from_this<GrpcCall
   std::shared_ptr<const grpc::AuthContext> peer_;
   std::optional<int> connection_;  ///< Once it has been asked for.
   bool finishing_ = false;
+  MonoTime finishing_since_{};
   bool over_ = false;
   Operation accept_{*this, &GrpcCall::accepted};
   Operation read_{*this, &GrpcCall::has_read};

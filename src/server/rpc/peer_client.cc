@@ -6,8 +6,11 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
+#include "base/text.h"
 #include "server/rpc/grpc_call.h"
 #include "server/rpc/rpc_server.h"
 
@@ -140,6 +143,10 @@ void PeerClient::answered(const Shared& call) {
   RpcStatus status{static_cast<Code>(call->status.error_code()), call->status.error_message(), {}};
   if (const auto found = trailing.find(kLeaderKey); found != trailing.end()) {
     status.leader_address = std::string(found->second.data(), found->second.size());
+  }
+  if (const auto found = trailing.find(kRetryKey); found != trailing.end()) {
+    const auto seconds = parse_unsigned({found->second.data(), found->second.size()});
+    if (seconds) status.retry_after = std::chrono::seconds(std::min<std::uint64_t>(*seconds, 3600));
   }
   status.replaced = trailing.contains(kReplacedKey);
   complete(call, std::move(status), {});

@@ -61,12 +61,16 @@ class RpcServer::Impl {
       : loop_(loop),
         options_(std::move(options)),
         services_(with_own(options_.services)),
-        host_(Connections(
-            loop, [this](std::function<void()> task) { queue_->before_sleep(std::move(task)); })),
+        host_(loop, Connections(loop,
+                                [this](std::function<void()> task) {
+                                  queue_->before_sleep(std::move(task));
+                                })),
         health_(services_),
         drain_timer_(loop) {
     host_.server_id = options_.id;
     host_.calls_max = options_.calls_max;
+    host_.call_refused = options_.call_refused;
+    host_.taken_within = options_.taken_within;
     host_.on_call = [this, on_call = std::move(on_call)](const CallPtr& call) {
       if (options_.admit && !options_.admit(call)) return;
       if (health_.answers(call) || answer_reflection(call, services_)) return;
@@ -127,6 +131,8 @@ class RpcServer::Impl {
   }
 
   void set_serving(bool serving) { health_.set_serving(serving); }
+  [[nodiscard]] std::size_t calls() const { return host_.calls.size(); }
+  [[nodiscard]] std::size_t connections() const { return host_.connections.open(); }
   [[nodiscard]] remote::LoopQueue* queue() { return queue_.get(); }
 
   void drain(Duration limit, std::function<void()> done) {
@@ -146,6 +152,7 @@ class RpcServer::Impl {
   void close() {
     if (std::exchange(closed_, true)) return;
     drain_timer_.cancel();
+    host_.untaken.cancel();
     host_.on_call = {};
     listener_.reset();
     if (peers_) peers_->close();
@@ -159,13 +166,13 @@ class RpcServer::Impl {
   Result<int> listen() {
     const auto address = Address::parse(options_.listen);
     if (!address) return address.error();
-    listener_ = std::make_unique<Listener>(
-        loop_,
-        ListenerOptions{.host = address->host == "*" ? "" : address->host,
-                        .port = address->port,
-                        .descriptors_max = options_.descriptors_max,
-                        .refused = options_.connection_refused},
-        [this](UniqueFd fd) { hand_over(std::move(fd)); });
+    listener_ =
+        std::make_unique<Listener>(loop_,
+                                   ListenerOptions{.host = address->host,
+                                                   .port = address->port,
+                                                   .descriptors_max = options_.descriptors_max,
+                                                   .refused = options_.connection_refused},
+                                   [this](UniqueFd fd) { hand_over(std::move(fd)); });
     const auto port = listener_->start();
     if (port) return static_cast<int>(*port);
     listener_.reset();
@@ -215,6 +222,14 @@ void RpcServer::set_serving(bool serving) {
 
 void RpcServer::set_descriptors_max(int most) {
   impl_->set_descriptors_max(most);
+}
+
+std::size_t RpcServer::calls() const {
+  return impl_->calls();
+}
+
+std::size_t RpcServer::connections() const {
+  return impl_->connections();
 }
 
 remote::LoopQueue* RpcServer::queue() {

@@ -54,6 +54,9 @@ struct RpcServerOptions {
   std::vector<std::string> services;  ///< Their full names, for reflection.
   /// Open calls, watches included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
+  std::function<void()> call_refused{};  ///< Called for each of those.
+  /// An answer that its client has not taken by then is dropped.
+  Duration taken_within = 30s;
   /// As in ListenerOptions.
   int descriptors_max = 0;
   std::function<void()> connection_refused{};
@@ -82,6 +85,11 @@ class RpcServer final : public Peers {
 
   /// Another RpcServerOptions::descriptors_max from now on.
   void set_descriptors_max(int most);
+
+  /// Calls that clients have open, answers on their way included.
+  [[nodiscard]] std::size_t calls() const;
+  /// Connections that clients have open. Asks the system about each.
+  [[nodiscard]] std::size_t connections() const;
 
   /// For other users of gRPC on this loop, from start() to the end of this object.
   [[nodiscard]] remote::LoopQueue* queue();

@@ -13,7 +13,7 @@
 namespace muster::rpc {
 
 /// A call without a network, for tests: what was written is there to look at, and a write is done
-/// when the test says so.
+/// when the test says so. Its answer is taken at once, unless the test says otherwise.
 class TestingCall final : public Call {
  public:
   explicit TestingCall(std::string method = "/test.Service/Method") : method_(std::move(method)) {}
@@ -23,6 +23,7 @@ class TestingCall final : public Call {
   [[nodiscard]] bool forwarded() const override { return false; }
   [[nodiscard]] std::string_view certificate() const override { return shown; }
   [[nodiscard]] std::string remote() const override { return "127.0.0.1"; }
+  [[nodiscard]] int connection() override { return connection_number; }
   [[nodiscard]] bool over() const override { return over_; }
   void read(std::function<void(std::optional<std::string>)> done) override {
     if (requests.empty()) return done({});
@@ -39,7 +40,7 @@ class TestingCall final : public Call {
     if (over_ || finished) return;
     finished = std::move(status);
     tell_ended(*finished);
-    end();
+    if (takes_answer) end();
   }
   void reply(Payload message) override {
     written.push_back(std::move(message));
@@ -61,10 +62,11 @@ class TestingCall final : public Call {
     while (take()) {
     }
   }
-  /// The client is gone.
+  /// The client is gone, or has taken its answer.
   void end() {
     if (std::exchange(over_, true)) return;
     tell_ended({Code::kCancelled, "the client went away", {}});
+    tell_gone();
     if (const auto over = std::exchange(on_over_, {})) over();
   }
 
@@ -72,6 +74,8 @@ class TestingCall final : public Call {
   std::vector<Payload> written;
   std::optional<RpcStatus> finished;
   std::string shown;  ///< The client's certificate.
+  int connection_number = 0;
+  bool takes_answer = true;  ///< False: the call is there until end().
   bool was_cut = false;
 
  private:

@@ -102,6 +102,8 @@ void TopologyHub::publish(const std::vector<membership::Event>& events) {
 }
 
 void TopologyHub::pump_all() {
+  again_ = !due_.empty();
+  if (again_) return;
   due_.assign(watchers_.begin(), watchers_.end());
   pump_next();
 }
@@ -113,6 +115,7 @@ void TopologyHub::pump_next() {
     due_.pop_back();
     if (watcher) pump(watcher);
   }
+  if (due_.empty() && std::exchange(again_, false)) due_.assign(watchers_.begin(), watchers_.end());
   if (!due_.empty()) due_timer_.arm(Duration::zero(), [this] { pump_next(); });
 }
 

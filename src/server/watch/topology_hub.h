@@ -61,7 +61,8 @@ class TopologyHub {
     bool operator()(const Shared& a, const Shared& b) const;
   };
 
-  /// Everybody, a few at a time: thousands of writes would keep the loop from its timers.
+  /// Everybody, a few at a time: thousands of writes would keep the loop from its timers. One round
+  /// ends before the next begins, or those at its end would never have their turn.
   void pump_all();
   void pump_next();
   void pump(const Shared& watcher);
@@ -84,6 +85,7 @@ class TopologyHub {
   /// Those that share a connection follow each other, so that what they are sent leaves together.
   std::set<Shared, ByConnection> watchers_;
   std::vector<std::weak_ptr<Watcher>> due_;  ///< Those that pump_all() has yet to look at.
+  bool again_ = false;                       ///< Something has changed since it began.
   Timer due_timer_;
   rpc::Payload full_;  ///< The last one made, good for all who ask within a moment.
   std::uint64_t full_version_ = 0;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/membership/testing.h"
 #include "muster/v1/coordinator.pb.h"
@@ -155,6 +157,28 @@ TEST_F(TopologyHubTest, SilenceIsBrokenByKeepalives) {
   world_.run(31s);
   ASSERT_EQ(call->written.size(), 2U);
   EXPECT_TRUE(update(*call, 1).has_keepalive());
+}
+
+// Changes that come faster than everybody can be told must not tell the same ones each time.
+TEST_F(TopologyHubTest, NobodyIsPassedOverWhileChangesKeepComing) {
+  std::vector<std::shared_ptr<TestingCall>> others;
+  const auto watch_on = [this](int connection) {
+    auto call = std::make_shared<TestingCall>();
+    call->connection_number = connection;
+    hub_.watch(call, 0);
+    call->take();
+    return call;
+  };
+  const auto first = watch_on(1);
+  for (int i = 0; i < 700; ++i) others.push_back(watch_on(2));
+  int changes = 0;
+  std::function<void()> change = [&] {
+    add(1);
+    if (++changes < 8) process_.at(process_.now(), change);
+  };
+  process_.at(process_.now(), change);
+  world_.run(1s, [&] { return changes < 8; });
+  EXPECT_GT(first->written.size(), 1U);
 }
 
 // T17.

@@ -69,6 +69,7 @@ class Wire::ServerCall final : public rpc::Call {
     if (std::exchange(over_, true)) return;
     reader_ = {};
     tell_ended(status);
+    tell_gone();
     if (const auto told = std::exchange(on_over_, {})) told();
   }
 

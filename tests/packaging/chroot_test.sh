@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # What stands in single quotes is for the shell inside.
-# Installs the packages on a Debian that has nothing else, uses them there, follows the two documents
-# that people begin with and the Kubernetes manifest, and takes the packages out again.
+# Installs the packages on a Debian that has nothing else, uses them there, follows the documents that
+# people begin with and the Kubernetes manifest, builds a program with the library, and takes the packages
+# out again.
 #
 # usage: chroot_test.sh DIRECTORY_OF_PACKAGES DIRECTORY_OF_PROGRAMS
 # As root; makes a system below $TMPDIR and removes it. Of the programs only musterd_next is used: what
@@ -38,8 +39,8 @@ systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/
 . /etc/os-release
 mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)
 echo "== a new Debian ($VERSION_CODENAME)"
-mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --include=iproute2,cron \
-  "$VERSION_CODENAME" "$root" "${sources[@]}"
+mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --dpkgopt=force-unsafe-io \
+  --include=iproute2,cron "$VERSION_CODENAME" "$root" "${sources[@]}"
 cp "$packages"/*.deb "$root/var/tmp/"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 

@@ -99,6 +99,16 @@ class Machine:
         assert self.shell.poll() is None and line == "@@\n", f"on {self.name}: {commands}"
         return output
 
+    def see(self, command, shown):
+        """It prints what is shown. Who only looks may look again: servers that share two processors with other
+        tests may find that nobody leads, and elect once more."""
+        if not re.match("muster (health|nodes|server list)", command):
+            printed = self.type(command)
+            assert shapes(printed) == shapes(shown), f"{command}\nshown:\n{shown}\nprinted:\n{printed}"
+        else:
+            wait_for(f"{command} prints\n{shown}",
+                     lambda: shapes(self.type(f"{command} || true")) == shapes(shown))
+
     def systemctl(self, words):
         if words in ("enable --now musterd", "start musterd"):
             with open(self.log, "ab") as log:
@@ -111,8 +121,7 @@ class Machine:
     def follow(self, block):
         if block.startswith("$ "):
             for command, shown in console_entries(block):
-                printed = self.type(command)
-                assert shapes(printed) == shapes(shown), f"{command}\nshown:\n{shown}\nprinted:\n{printed}"
+                self.see(command, shown)
         elif block.startswith("systemctl "):
             self.systemctl(block.removeprefix("systemctl ").strip())
         else:
@@ -175,7 +184,7 @@ def kill_leader(machines):
     victim.service.stop(signal.SIGKILL)
     others = ",".join(f"{each.name}:9000" for each in machines if each is not victim)
     machines[0].type(f"until muster health --server {others} | grep -v ' at {victim.name}:'; do sleep 0.2; done")
-    assert "o1" in machines[0].type(f"muster nodes --server {others}")
+    machines[0].type(f"until muster nodes --server {others} | grep o1; do sleep 0.2; done")
 
 
 def main():

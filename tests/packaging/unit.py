@@ -54,7 +54,6 @@ def calls(group):
 
 def read(path):
     """The [Service] section; a key that is given several times has all its values, in lines."""
-    found = {}
 
     class Several(dict):
         def __setitem__(self, key, value):

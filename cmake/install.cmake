@@ -45,6 +45,11 @@ foreach(component muster musterd dev)
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE RENAME copyright
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
+# What the programs are made of, once `./dev package` has written it.
+foreach(component muster musterd)
+  install(FILES ${CMAKE_BINARY_DIR}/sbom.spdx.json OPTIONAL
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${component} COMPONENT ${component})
+endforeach()
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/muster-run@.service
   DESTINATION lib/systemd/system COMPONENT muster)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/musterd.service

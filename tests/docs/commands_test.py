@@ -25,7 +25,8 @@ from commands import Document, blocks, commands
 from surroundings import KEYS, ROOT, bucket, etcd, free_port, wait_for
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
-ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_project"}
+ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_project",
+             "docs/three-servers.md": "tests/packaging/three_servers_test.py, with the packages"}
 STAND_IN = """#!/bin/sh
 [ "$1" = migrate ] || echo $$ >"$NOTES.pid"
 echo "${0##*/} $*" epoch "${MUSTER_EPOCH-none}" >>"$NOTES"
@@ -312,6 +313,7 @@ class CommandsTest(unittest.TestCase):
         document = self.document("README.md")
         for words in ("./dev run", "./dev demo", "./dev build", "./dev test"):
             document.leave(words, "builds first; the test demo takes what it does afterwards")
+        document.leave("apt install", "tests/packaging/chroot_test.sh installs the packages")
         self.assertTrue(all(shown is not None for _, shown in document.left), "documents_test.py has these")
 
     def test_no_document_is_forgotten(self):

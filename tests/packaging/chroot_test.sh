@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # shellcheck disable=SC2016  # What stands in single quotes is for the shell inside.
-# Installs the packages on a Debian that has nothing else, uses them there, follows the two documents
-# that people begin with and the Kubernetes manifest, and takes the packages out again.
+# Installs the packages on a Debian that has nothing else, uses them there, follows the documents that
+# people begin with and the Kubernetes manifest, builds a program with the library, and takes the packages
+# out again.
 #
 # usage: chroot_test.sh DIRECTORY_OF_PACKAGES DIRECTORY_OF_PROGRAMS
 # As root; makes a system below $TMPDIR and removes it. Of the programs only musterd_next is used: what
@@ -38,24 +39,28 @@ systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/
 . /etc/os-release
 mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)
 echo "== a new Debian ($VERSION_CODENAME)"
-mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --include=iproute2,cron \
-  "$VERSION_CODENAME" "$root" "${sources[@]}"
+mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --dpkgopt=force-unsafe-io \
+  --include=iproute2,cron "$VERSION_CODENAME" "$root" "${sources[@]}"
 cp "$packages"/*.deb "$root/var/tmp/"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 
-echo "== install"
+echo "== install, by the line of docs/three-servers.md"
+line=$(grep '^apt install ' "$tests/../docs/three-servers.md")
 chroot "$root" sh -euc 'export DEBIAN_FRONTEND=noninteractive
-  apt-get install -qq -y /var/tmp/muster_*.deb /var/tmp/musterd_*.deb </dev/null >/var/tmp/apt.log 2>&1 ||
-    { cat /var/tmp/apt.log; exit 1; }'
+  cd /var/tmp
+  (eval "$0") </dev/null >apt.log 2>&1 || { cat apt.log; exit 1; }' "$line"
+cp -a "$root/etc" "$root/var/tmp/etc"   # as installed, for the machines of docs/three-servers.md
 inside 'test -x /usr/bin/etcd'   # recommended, hence installed
 [[ $(readlink "$root/etc/systemd/system/etcd.service") == /dev/null ]] ||
   fail "the package of etcd could start a service of its own"
 [[ $(stat -c %a "$root/etc/muster/musterd.yaml") == 640 ]] || fail "the settings can be read by all"
 for file in usr/share/man/man1/muster-run.1 usr/share/man/man8/musterd.8 \
   usr/share/bash-completion/completions/muster usr/lib/systemd/system/musterd.service \
-  usr/lib/systemd/system/muster-run@.service usr/libexec/muster/muster-guardian; do
+  usr/lib/systemd/system/muster-run@.service usr/libexec/muster/muster-guardian \
+  usr/share/doc/muster/sbom.spdx.json usr/share/doc/musterd/sbom.spdx.json; do
   [[ -s $root/$file || -s $root/$file.gz ]] || fail "$file is missing"
 done
+grep -q '"nobody has read' "$packages/sbom.spdx.json" && fail "sbom.spdx.json lacks a licence"
 
 echo "== the command"
 inside 'test "$(muster run --arbiter file:///tmp/arbiter --name once -- sh -c "echo epoch \$MUSTER_EPOCH")" = "epoch 1"'
@@ -82,16 +87,27 @@ inside 'mkdir -p /tmp/m && chown muster /tmp/m
   for _ in $(seq 150); do muster health >/dev/null 2>&1 && break; sleep 0.2; done
   muster server list | grep s1' || fail "$(cat "$root/tmp/managed.log")"
 
+# A program is built with nothing but the library's package and a compiler.
+build_outside() {
+  cp -r "$tests/packaging/outside" "$root/var/tmp/"
+  chroot "$root" sh -euc 'export DEBIAN_FRONTEND=noninteractive
+    apt-get install -qq -y --no-install-recommends /var/tmp/libmuster-dev_*.deb cmake ninja-build g++ </dev/null'
+  inside '/var/tmp/outside/build.sh /var/tmp/outside-build'
+}
+
 # At the same time, as they mostly wait; none sees another's network.
-echo "== docs/operating.md and docs/cron-on-s3.md as they stand, and the pods of the Kubernetes manifest"
+echo "== docs/{operating,three-servers,cron-on-s3}.md as they stand, the pods of the Kubernetes manifest, and a"
+echo "   program that uses libmuster-dev"
 declare -A started
 start() {
-  beside "$tests/$2" "${@:3}" --root "$root" >"$root/var/tmp/$1.log" 2>&1 &
+  "${@:2}" >"$root/var/tmp/$1.log" 2>&1 &
   started[$1]=$!
 }
-start operating server/operating_test.py "$programs"
-start cron-on-s3 docs/cron_on_s3_test.py
-start kubernetes packaging/pods_test.py
+start operating beside "$tests/server/operating_test.py" "$programs" --root "$root"
+start three-servers beside "$tests/packaging/three_servers_test.py" --root "$root"
+start cron-on-s3 beside "$tests/docs/cron_on_s3_test.py" --root "$root"
+start kubernetes beside "$tests/packaging/pods_test.py" --root "$root"
+start outside build_outside
 failed=
 for name in "${!started[@]}"; do
   wait "${started[$name]}" || { cat "$root/var/tmp/$name.log"; failed+=" $name"; }

@@ -20,10 +20,7 @@ ln -s "$build" "$work/tree/build"
 (cd "$work/tree" && eval "${commands[0]//DIR/"$work/prefix"}") >"$work/install.log"
 cp -r "$here/outside" "$work/project"
 shown cmake >"$work/project/shown.cmake"
-cmake -S "$work/project" -B "$work/build" -G Ninja -DCMAKE_PREFIX_PATH="$work/prefix" \
-  -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF >"$work/configure.log" || { cat "$work/configure.log"; exit 1; }
-cmake --build "$work/build"
-"$work/build/app"
+"$work/project/build.sh" "$work/build" "$work/prefix"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$work/prefix" -name muster.pc)")
 export PKG_CONFIG_PATH

@@ -12,13 +12,13 @@ import shutil
 import ssl
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
 import containerfile
 import manifest
 import yaml
+from cables import make_switch, plug, run, wait_for
 from facts import ROOT
 
 SYSTEM = pathlib.Path(sys.argv[2]).resolve()
@@ -26,7 +26,6 @@ TEXT = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
 (SET,) = [thing for thing in yaml.safe_load_all(TEXT) if thing["kind"] == "StatefulSet"]
 POD = SET["spec"]["template"]["spec"]
 (CONTAINER,) = POD["containers"]
-PATIENCE_SECONDS = 60
 HOSTS = SYSTEM / "etc/hosts"
 
 START = """
@@ -40,10 +39,6 @@ shift
 mount -o remount,bind,ro "$system"
 exec chroot --userspec="$user:0" --groups="$group" "$system" "$@"
 """
-
-
-def run(*words, **more):
-    return subprocess.run(words, check=True, text=True, **more)
 
 
 def entrypoint():
@@ -97,18 +92,7 @@ class Pod:
                  *words],
                 stdin=subprocess.PIPE, stdout=log, stderr=log,
                 env={"PATH": "/usr/bin:/bin:/usr/sbin:/sbin"})
-        self.plug()
-
-    def plug(self):
-        pid = self.process.pid
-        wait_for("the pod has a network", lambda: os.readlink(f"/proc/{pid}/ns/net") != os.readlink(
-            "/proc/self/ns/net"))
-        cable = f"pod{pid}"
-        run("ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
-        run("ip", "link", "set", cable, "master", "pods", "up")
-        inside = ["nsenter", "--target", str(pid), "--net", "ip"]
-        run(*inside, "addr", "add", f"{self.address}/24", "dev", "eth0")
-        run(*inside, "link", "set", "eth0", "up")
+        plug(self.process, "pods", address)
         self.process.stdin.write(b"\n")
         self.process.stdin.close()
 
@@ -123,13 +107,6 @@ class Pod:
                 return 200 <= answer.status < 400
         except (urllib.error.URLError, OSError):
             return False
-
-
-def wait_for(what, condition):
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
 
 
 def name_pods(pods):
@@ -148,9 +125,7 @@ def muster(*words):
 def main():
     secret = SYSTEM / "var/tmp/volumes/tls"
     make_secret(secret)
-    run("ip", "link", "add", "pods", "type", "bridge")
-    run("ip", "addr", "add", "10.244.0.1/24", "dev", "pods")
-    run("ip", "link", "set", "pods", "up")
+    make_switch("pods", "10.244.0.1")
     pods = [Pod(n, secret, f"10.244.0.{10 + n}") for n in range(SET["spec"]["replicas"])]
     name_pods(pods)
     try:

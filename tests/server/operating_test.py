@@ -31,7 +31,8 @@ started() {
 }
 end_unit() {
   started "$2" || return 0
-  kill -s "$1" "$(cat "$units/$2")"
+  # It may end by itself at this moment, as it does after a move.
+  kill -s "$1" "$(cat "$units/$2")" || ! started "$2"
   while started "$2"; do sleep 0.1; done
 }
 start_unit() {

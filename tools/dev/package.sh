@@ -8,14 +8,16 @@ make_packages() {
   build_preset "$1" muster musterd muster-guardian muster_packaged || return
   rm -rf "$into"
   mkdir -p "$into"
+  # Before cpack, which puts it into the packages.
+  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$dir/CPackConfig.cmake")
+  packaging/sbom.py "$version" "$dir/bin/muster" "$dir/bin/musterd" \
+    "$dir/bin/muster-guardian" >"$into/sbom.spdx.json" || return
+  cp "$into/sbom.spdx.json" "$dir/"
   (cd "$dir" && cpack -G DEB -B "$into" >"$into/cpack.log" 2>&1) || {
     cat "$into/cpack.log"
     return 1
   }
   rm -rf "$into/_CPack_Packages"
-  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$dir/CPackConfig.cmake")
-  packaging/sbom.py "$version" "$dir/bin/muster" "$dir/bin/musterd" \
-    "$dir/bin/muster-guardian" >"$into/sbom.spdx.json"
 }
 
 run_package() {

@@ -170,29 +170,32 @@ void Invariants::brake(const Committed& e, const NodeId& node) {
   }
 }
 
-// Versions chain, and the ring moves only what the change of its members has to move.
+// Versions chain, whoever was replaced stays out, and the ring moves only what it has to.
 void Invariants::topology_event(const membership::Event& event) {
   if (event.previous_version.value() + 1 != event.version.value() ||
       event.version.value() != versions_.size()) {
     violate("version " + number(event.version.value()) + " does not follow");
   }
-  const bool was_in = in_ring(event.node.id);
+  const NodeId& id = event.node.id;
+  const bool was_in = in_ring(id);
   if (event.kind == EventKind::kNodeRemoved) {
-    nodes_.erase(event.node.id);
+    nodes_.erase(id);
   } else if (event.kind == EventKind::kRingConfigChanged) {
     ring_config_ = {event.ring.virtual_nodes_per_physical, event.ring.replication_factor};
     ring_ = make_ring();
   } else {
-    nodes_[event.node.id] = {event.node.state, event.node.generation, event.node.weight};
-    registrations_[event.node.generation] = event.node.registration;
+    std::uint64_t& registration = registrations_[event.node.generation];
+    if (registration != 0 && registration != event.node.registration && nodes_.contains(id)) {
+      violate(id.value() + " is held again by a process that had been replaced");
+    }
+    registration = event.node.registration;
+    nodes_[id] = {event.node.state, event.node.generation, event.node.weight};
   }
   nodes_max_ = std::max(nodes_max_, nodes_.size());
-  if (const bool is_in = in_ring(event.node.id); is_in != was_in) {
-    ring_changed(event.node.id, is_in);
-  }
+  if (const bool is_in = in_ring(id); is_in != was_in) ring_changed(id, is_in);
   Summary nodes;
-  for (const auto& [id, node] : nodes_) add_node(nodes, id, node.state, node.generation);
-  versions_.push_back({event.kind, event.node.id, nodes.value(), owners()});
+  for (const auto& [each, node] : nodes_) add_node(nodes, each, node.state, node.generation);
+  versions_.push_back({event.kind, id, nodes.value(), owners()});
 }
 
 Invariants::Known Invariants::known(const NodeId& id) const {

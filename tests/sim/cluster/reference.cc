@@ -32,6 +32,10 @@ std::uint64_t digest(const cluster::ClusterState& state) {
   summary.add(topology.registrations());
   summary.add(topology.ring().virtual_nodes_per_physical);
   topology.for_each([&](const membership::NodeEntry& node) { add(node, summary); });
+  for (const membership::Departed& left : topology.departed()) {
+    summary.add(left.id.value());
+    summary.add(left.generations.back().value());
+  }
   summary.add(state.kv().revision());
   state.kv().scan("", "", [&](const std::string& key, const cluster::KvEntry& entry) {
     summary.add(key);

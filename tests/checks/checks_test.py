@@ -209,6 +209,31 @@ class SizesTest(CheckTest):
         self.assert_passes("sizes")
 
 
+class MutantsTest(CheckTest):
+    def plant(self, caught):
+        self.write("tests/mutants/log/a.mutant",
+                   f"file: src/a.cc\nbug: it forgets\n{caught}<<<<\na\n====\nb\n>>>>\n")
+
+    def document(self, count, caught):
+        self.write("docs/mutants.md",
+                   f"Each of these {count} bugs\n## The log: `sim_log`\n"
+                   f"| it forgets | `src/a.cc` | {caught} | 7 |\n")
+
+    def test_finds_a_bug_that_is_not_documented_as_it_is(self):
+        self.plant("caught: … was lost\n")
+        self.document(1, "… was lost")
+        self.assert_passes("mutants")
+        self.document(2, "… was found")
+        self.assert_finds("mutants", "docs/mutants.md:1: there are 1 planted bugs, not 2",
+                          "docs/mutants.md:3: no mutant of log says this",
+                          "tests/mutants/log/a.mutant:1: docs/mutants.md has no row")
+
+    def test_finds_a_bug_without_what_catches_it(self):
+        self.plant("")
+        self.document(1, "… was lost")
+        self.assert_finds("mutants", 'tests/mutants/log/a.mutant:1: the line "caught: " is missing')
+
+
 class ShellTest(CheckTest):
     def test_finds_what_shellcheck_finds(self):
         self.write("run", '#!/usr/bin/env bash\necho "$1"\n')

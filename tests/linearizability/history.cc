@@ -14,7 +14,7 @@ using Outcome = Operation::Outcome;
 /// A history that needs more configurations than this is not decided.
 constexpr std::size_t kConfigurationsMax = 3'000'000;
 
-/// The content of a key: which operation wrote it.
+/// The content of a key: which operation wrote it, the first of them if it was sent again.
 using Content = std::int64_t;
 constexpr Content kNothing = -1;
 /// Of a revision that nobody was ever told of.
@@ -47,9 +47,16 @@ class KeyHistory {
   /// Values and revisions become the operations that wrote them.
   std::string resolve() {
     std::map<std::string, Content> writers;
+    std::map<std::string, bool> written;  // Whether it may have been, by value.
+    sent_again_.resize(operations_.size());
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const Operation& op = operations_[i];
-      if (op.kind == Kind::kPut) writers[op.value] = static_cast<Content>(i);
+      writes_.push_back(kNothing);
+      if (op.kind != Kind::kPut) continue;
+      const auto [writer, first] = writers.emplace(op.value, static_cast<Content>(i));
+      writes_[i] = writer->second;
+      if (!first) sent_again_[static_cast<std::size_t>(writer->second)] = true;
+      written[op.value] |= op.outcome != Outcome::kRefused && op.outcome != Outcome::kConflict;
     }
     const auto is_content = [](const Operation& op) {
       return op.outcome == Outcome::kOk && op.kind != Kind::kRemove;
@@ -59,10 +66,7 @@ class KeyHistory {
       if (!is_content(op)) continue;
       const auto writer = writers.find(op.value);
       if (writer == writers.end()) return describe(op) + " that nobody wrote";
-      const Operation& put = operations_[static_cast<std::size_t>(writer->second)];
-      if (put.outcome == Outcome::kRefused || put.outcome == Outcome::kConflict) {
-        return describe(op) + ", whose write was refused";
-      }
+      if (!written[op.value]) return describe(op) + ", whose write was refused";
       const auto [known, first] = revisions.emplace(op.revision, writer->second);
       if (!first && known->second != writer->second) {
         return describe(op) + " at a revision that another value has, too";
@@ -88,6 +92,14 @@ class KeyHistory {
     return false;
   }
 
+  /// Whether the condition of operation `i` may have failed where the content is `now`. What was
+  /// written twice has two revisions, and which of them this is nobody knows.
+  [[nodiscard]] bool may_conflict(std::size_t i, Content now) const {
+    if (!holds(i, now)) return true;
+    return operations_[i].when.kind == Precondition::Kind::kAtRevision && now >= 0 &&
+           sent_again_[static_cast<std::size_t>(now)];
+  }
+
   /// The content after operation `i`, if its answer is possible where the content is `now`.
   [[nodiscard]] std::optional<Content> step(std::size_t i, Content now) const {
     const Operation& op = operations_[i];
@@ -96,13 +108,13 @@ class KeyHistory {
       return fits ? std::optional(now) : std::nullopt;
     }
     const bool there = op.kind == Kind::kPut || now != kNothing;
-    const Content after = op.kind == Kind::kPut ? static_cast<Content>(i) : kNothing;
+    const Content after = writes_[i];
     switch (op.outcome) {
       case Outcome::kOk:
       case Outcome::kOpen:
         return there && holds(i, now) ? std::optional(after) : std::nullopt;
       case Outcome::kConflict:
-        return !holds(i, now) ? std::optional(now) : std::nullopt;
+        return may_conflict(i, now) ? std::optional(now) : std::nullopt;
       case Outcome::kNotFound:
         return !there ? std::optional(now) : std::nullopt;
       case Outcome::kRefused:
@@ -160,6 +172,8 @@ class KeyHistory {
   }
 
   std::vector<Operation> operations_;
+  std::vector<Content> writes_;    ///< What a put leaves; the same for one sent again.
+  std::vector<bool> sent_again_;   ///< By content.
   std::vector<Content> content_;   ///< What a read saw.
   std::vector<Content> expected_;  ///< What a condition names.
   std::vector<bool> done_;         ///< Has its place in the order that is being tried.
@@ -197,6 +211,13 @@ History::Id History::remove(const std::string& key, std::optional<Revision> when
               .when = when ? Precondition::at(*when) : Precondition::none(),
               .revision = {}},
              now);
+}
+
+void History::again(Id id, Duration now) {
+  Operation operation = operations_[id];
+  operation.outcome = Outcome::kOpen;
+  operation.answered = Duration::max();
+  add(std::move(operation), now);
 }
 
 void History::settle(Id id, const Error* error, Duration now) {

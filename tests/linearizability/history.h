@@ -24,7 +24,8 @@ struct Operation {
   };
   Kind kind = Kind::kRead;
   std::string key;
-  std::string value;     ///< What a put writes, never written before; or what a read saw.
+  /// What a put writes, and no other call did but the same one sent again; or what a read saw.
+  std::string value;
   Precondition when;     ///< Of a put or a remove.
   std::string revision;  ///< Of what was read or written; empty while not known.
   Outcome outcome = Outcome::kOpen;
@@ -45,6 +46,8 @@ class History {
   Id read(const std::string& key, Duration now);
   Id put(const std::string& key, std::string value, Precondition when, Duration now);
   Id remove(const std::string& key, std::optional<Revision> when, Duration now);
+  /// That write was sent once more, by somebody who drops the answer: it may happen twice.
+  void again(Id id, Duration now);
 
   void answered(Id id, const Result<Object>& answer, Duration now);    ///< Of a read.
   void answered(Id id, const Result<Revision>& answer, Duration now);  ///< Of a put.

@@ -108,5 +108,28 @@ TEST_F(HistoryTest, KeysAreJudgedApart) {
   EXPECT_TRUE(right());
 }
 
+TEST_F(HistoryTest, AWriteSentAgainMayHappenTwice) {
+  const auto id = history_.put("k", "a", {}, 0s);
+  history_.again(id, 1s);
+  history_.answered(id, wrote("1"), 2s);
+  put(3s, 4s, "b", {}, wrote("2"));
+  read(5s, 6s, saw("a", "3"));
+  put(7s, 8s, "c", Precondition::at(Revision("1")), kConflict);
+  put(9s, 10s, "c", Precondition::at(Revision("3")), wrote("4"));
+  EXPECT_EQ(history_.violation(), "");
+  // But not a third time.
+  read(11s, 12s, saw("a", "5"));
+  EXPECT_FALSE(right());
+}
+
+TEST_F(HistoryTest, AWriteSentAgainMayHappenAlthoughItWasRefused) {
+  const auto id = history_.put("k", "a", Precondition::absent(), 0s);
+  history_.again(id, 1s);
+  history_.answered(id, Result<Revision>(kUnavailable), 2s);
+  read(3s, 4s, kNotFound);
+  read(5s, 6s, saw("a", "1"));
+  EXPECT_EQ(history_.violation(), "");
+}
+
 }  // namespace
 }  // namespace muster::history

@@ -3,11 +3,12 @@
 
 plant.py MUTANT SOURCE_ROOT OUTPUT
 
-A mutant names its file, says in words what is wrong (`bug:`) or different (`change:`), and gives the
-exact text that is replaced:
+A mutant names its file, says in words what is wrong (`bug:`) or different (`change:`), which violation
+of a simulator's shows a bug (`caught:`, with … for anything), and gives the exact text that is replaced:
 
     file: src/core/election/election.cc
     bug: the result of the compare-and-swap is ignored
+    caught: … and … lead at the same time
     <<<<
     the text as it stands, once and only once
     ====

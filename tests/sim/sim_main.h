@@ -3,12 +3,13 @@
 // What the simulators' programs share: many seeds, or the replay of one.
 //   sim_x --seeds 2000 [--first 1]
 //   sim_x --seed 17 --trace
-//   sim_x --seeds 3000 --expect-violation     (a planted bug must be caught)
+//   sim_x --seeds 3000 --mutant FILE     (the bug planted by it must be caught by what it says)
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -30,8 +31,32 @@ struct SimArguments {
   std::uint64_t first = 1;
   std::uint64_t seeds = 2000;
   bool trace = false;
-  bool expect_violation = false;
+  std::string mutant{};     ///< The file that planted a bug; empty: there must be none.
+  std::string caught_by{};  ///< The violation that it must lead to, with … for anything.
 };
+
+/// Whether `text` is the pattern, in which … stands for anything.
+inline bool matches(std::string_view text, std::string_view pattern) {
+  constexpr std::string_view kAnything = "…";
+  const std::size_t gap = pattern.find(kAnything);
+  if (gap == std::string_view::npos) return text == pattern;
+  if (!text.starts_with(pattern.substr(0, gap))) return false;
+  pattern.remove_prefix(gap + kAnything.size());
+  for (text.remove_prefix(gap); !matches(text, pattern); text.remove_prefix(1)) {
+    if (text.empty()) return false;
+  }
+  return true;
+}
+
+/// The line `caught: …` of a mutant, empty if there is none.
+inline std::string caught_by(const std::string& mutant) {
+  constexpr std::string_view kField = "caught: ";
+  std::ifstream file(mutant);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(kField)) return line.substr(kField.size());
+  }
+  return {};
+}
 
 inline bool parse(const char* program, int argc, char** argv, SimArguments& arguments) {
   if (const char* seeds = std::getenv("MUSTER_SIM_SEEDS"))
@@ -43,8 +68,12 @@ inline bool parse(const char* program, int argc, char** argv, SimArguments& argu
     const bool has_value = i + 1 < argc;
     if (name == "--trace") {
       arguments.trace = true;
-    } else if (name == "--expect-violation") {
-      arguments.expect_violation = true;
+    } else if (name == "--mutant" && has_value) {
+      arguments.mutant = argv[++i];
+      arguments.caught_by = caught_by(arguments.mutant);
+      if (!arguments.caught_by.empty()) continue;
+      std::fprintf(stderr, "%s has no line \"caught: \"\n", arguments.mutant.c_str());
+      return false;
     } else if (name == "--seeds" && has_value) {
       arguments.seeds = std::strtoull(argv[++i], nullptr, 10);
     } else if (name == "--first" && has_value) {
@@ -54,7 +83,7 @@ inline bool parse(const char* program, int argc, char** argv, SimArguments& argu
       arguments.seeds = 1;
     } else {
       std::fprintf(stderr,
-                   "usage: %s [--seeds N] [--first N] [--seed N] [--trace] [--expect-violation]\n",
+                   "usage: %s [--seeds N] [--first N] [--seed N] [--trace] [--mutant FILE]\n",
                    program);
       return false;
     }
@@ -85,10 +114,12 @@ inline int simulate(const char* program, int argc, char** argv, SimArguments arg
     }
     if (report.violation.empty()) continue;
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), report.violation.c_str());
-    if (arguments.expect_violation) {
+    if (matches(report.violation, arguments.caught_by)) {
       std::printf("caught after %llu seeds\n", static_cast<unsigned long long>(done));
       return 0;
     }
+    // Something else caught it here; what is to be shown is that this one can.
+    if (!arguments.mutant.empty()) continue;
     std::printf("replay: %s --seed %llu --trace\n", program, static_cast<unsigned long long>(seed));
     return 1;
   }
@@ -99,8 +130,8 @@ inline int simulate(const char* program, int argc, char** argv, SimArguments arg
       program, static_cast<unsigned long long>(arguments.seeds), hours,
       static_cast<unsigned long long>(terms), static_cast<unsigned long long>(events), cpu,
       hours / cpu);
-  if (arguments.expect_violation) {
-    std::printf("the planted bug was NOT caught\n");
+  if (!arguments.mutant.empty()) {
+    std::printf("the planted bug was NOT caught by: %s\n", arguments.caught_by.c_str());
     return 1;
   }
   return 0;

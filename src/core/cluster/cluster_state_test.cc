@@ -107,6 +107,8 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
     must(StorePut{"k" + std::to_string(i), "old", Absent{}, {}, {}});
   }
   must(AnnounceServer{"s1", "127.0.0.1:9000", "0.1.0", 2, {}});
+  must(ChangeTopology{registration("gone")});
+  must(ChangeTopology{membership::DeregisterNode{NodeId("gone"), {}, {}}});
   const std::string before = all_parts(state_);
 
   SnapshotParts parts(state_, 100);
@@ -126,6 +128,7 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
   auto restored = assembler.finish();
   ASSERT_TRUE(restored);
   EXPECT_EQ(all_parts(*restored), before);
+  EXPECT_EQ(restored->topology().departed().at(0).id, NodeId("gone"));
   EXPECT_EQ(*restored->server("s1"), *state_.server("s1"));
   EXPECT_FALSE(restored->kv().remembers(0)) << "a snapshot has no history";
 }

@@ -23,6 +23,7 @@ enum HeaderField : std::uint32_t {
   kRing = 5,
   kKvRevision = 6,
   kLeadership = 7,
+  kDeparted = 8,
 };
 enum LeadershipField : std::uint32_t { kLeader = 1, kEpoch = 2, kSince = 3, kResigned = 4 };
 enum ServerField : std::uint32_t {
@@ -55,6 +56,11 @@ std::string header(const ClusterState& state) {
   leader.time(kSince, state.leadership().since);
   leader.text(kResigned, state.leadership().resigned);
   out.text(kLeadership, leader.bytes());
+  for (const membership::Departed& left : topology.departed()) {
+    WireWriter departed;
+    write(departed, left);
+    out.message(kDeparted, departed.bytes());
+  }
   out.raw(topology.unknown());
   WireWriter part;
   part.message(kHeader, out.bytes());
@@ -188,6 +194,12 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
         break;
       case kLeadership:
         if (!read(in.message(), state_.leadership_)) in.fail();
+        break;
+      case kDeparted:
+        if (topology_.departed.size() >= membership::kDepartedMax ||
+            !membership::read(in.message(), topology_.departed.emplace_back())) {
+          in.fail();
+        }
         break;
       default:
         in.keep(topology_.unknown);

@@ -108,6 +108,7 @@ Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
   ++counter(node.state);
   by_id_.emplace(spec.id, slot);
   begin(node, spec);
+  node.retired = recall(spec);
   emit(EventKind::kNodeAdded, node, NodeState::kUnknown, events);
   return Outcome{};
 }
@@ -118,6 +119,16 @@ Topology::Answer Topology::replace(NodeEntry& node, const NodeSpec& spec, Events
   begin(node, spec);
   emit(EventKind::kNodeUpdated, node, from, events);
   return Outcome{};
+}
+
+std::vector<Generation> Topology::recall(const NodeSpec& spec) {
+  const auto found = std::find_if(departed_.begin(), departed_.end(),
+                                  [&spec](const Departed& left) { return left.id == spec.id; });
+  if (found == departed_.end()) return {};
+  std::vector<Generation> generations = std::move(found->generations);
+  departed_.erase(found);
+  std::erase(generations, spec.generation);
+  return generations;
 }
 
 /// The start of a generation. Suspicions and an operator's drain stay: they are about the place,
@@ -181,7 +192,9 @@ Topology::Answer Topology::on(const MarkDown& command, Events& events) {
 Topology::Answer Topology::on(const RemoveJoining& command, Events& events) {
   const NodeEntry* node = find(command.seen.id);
   if (node == nullptr) return not_found(command.seen.id);
-  if (node->generation != command.seen.generation) {
+  // One that was removed meanwhile and is back has all of its time again.
+  if (node->generation != command.seen.generation ||
+      node->registered_at > command.seen.last_heartbeat_at) {
     return conflict("node " + command.seen.id.value() + " has registered anew since the decision");
   }
   if (node->state != NodeState::kJoining) return wrong_state(*node, "it has joined in time");
@@ -216,6 +229,9 @@ Topology::Answer Topology::on(const SetRingConfig& command, Events& events) {
 
 void Topology::remove(const NodeEntry& node, Events& events) {
   emit(EventKind::kNodeRemoved, node, node.state, events);
+  Departed left{node.id, node.retired};
+  push_bounded(left.generations, node.generation, kRetiredMax);
+  push_bounded(departed_, std::move(left), kDepartedMax);
   const Slot slot = node.slot;
   --counter(node.state);
   by_id_.erase(node.id);

@@ -69,6 +69,8 @@ struct NodeSpec {
 inline constexpr std::size_t kFlapHistoryMax = 16;
 /// Replaced generations remembered per node, to refuse their late registrations.
 inline constexpr std::size_t kRetiredMax = 4;
+/// Nodes that were removed last, of which that is remembered, too.
+inline constexpr std::size_t kDepartedMax = 256;
 
 /// A node as every replica knows it.
 struct NodeEntry : NodeSpec {
@@ -89,6 +91,14 @@ struct NodeEntry : NodeSpec {
   std::vector<Generation> retired;    ///< Newest last, at most kRetiredMax.
 
   bool operator==(const NodeEntry&) const = default;
+};
+
+/// A node that was removed: the generations that must not displace its successor.
+struct Departed {
+  NodeId id;
+  std::vector<Generation> generations;  ///< Newest last, at most kRetiredMax.
+
+  bool operator==(const Departed&) const = default;
 };
 
 struct RingConfig {

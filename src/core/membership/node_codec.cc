@@ -28,6 +28,7 @@ enum NodeField : std::uint32_t {
 };
 
 enum RingField : std::uint32_t { kVirtualNodes = 1, kReplication = 2 };
+enum DepartedField : std::uint32_t { kDepartedId = 1, kDepartedGeneration = 2 };
 
 void write_known(WireWriter& out, const NodeSpec& node) {
   out.text(kId, node.id.value());
@@ -148,6 +149,13 @@ void write(WireWriter& out, const NodeEntry& node) {
   out.raw(node.unknown);
 }
 
+void write(WireWriter& out, const Departed& node) {
+  out.text(kDepartedId, node.id.value());
+  for (const Generation& generation : node.generations) {
+    out.message(kDepartedGeneration, generation.value());
+  }
+}
+
 void write(WireWriter& out, const RingConfig& ring) {
   out.number(kVirtualNodes, ring.virtual_nodes_per_physical);
   out.number(kReplication, ring.replication_factor);
@@ -170,6 +178,15 @@ bool read(std::string_view bytes, NodeEntry& node) {
   WireReader in(bytes);
   while (in.next()) read_field(in, node);
   return !in.failed();
+}
+
+bool read(std::string_view bytes, Departed& node) {
+  WireReader in(bytes);
+  while (in.next()) {
+    if (in.field() == kDepartedId) node.id = NodeId(in.text());
+    if (in.field() == kDepartedGeneration) node.generations.emplace_back(in.text());
+  }
+  return !in.failed() && node.generations.size() <= kRetiredMax;
 }
 
 bool read(std::string_view bytes, RingConfig& ring) {

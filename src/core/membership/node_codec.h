@@ -13,10 +13,12 @@ namespace muster::membership {
 
 void write(WireWriter& out, const NodeSpec& node);
 void write(WireWriter& out, const NodeEntry& node);
+void write(WireWriter& out, const Departed& node);
 void write(WireWriter& out, const RingConfig& ring);
 
 [[nodiscard]] bool read(std::string_view bytes, NodeSpec& node);
 [[nodiscard]] bool read(std::string_view bytes, NodeEntry& node);
+[[nodiscard]] bool read(std::string_view bytes, Departed& node);
 [[nodiscard]] bool read(std::string_view bytes, RingConfig& ring);
 
 }  // namespace muster::membership

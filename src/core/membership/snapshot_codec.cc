@@ -14,6 +14,7 @@ enum SnapshotField : std::uint32_t {
   kRegistrations = 4,
   kRing = 5,
   kNode = 6,
+  kDeparted = 7,
 };
 
 void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
@@ -38,6 +39,12 @@ void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
         in.fail();
       }
       break;
+    case kDeparted:
+      if (image.departed.size() >= kDepartedMax ||
+          !read(in.message(), image.departed.emplace_back())) {
+        in.fail();
+      }
+      break;
     default:
       in.keep(image.unknown);
   }
@@ -59,6 +66,11 @@ std::string encode_snapshot(const Topology& topology) {
     write(part, node);
     out.message(kNode, part.bytes());
   });
+  for (const Departed& left : topology.departed()) {
+    part.clear();
+    write(part, left);
+    out.message(kDeparted, part.bytes());
+  }
   out.raw(topology.unknown());
   return out.bytes();
 }

@@ -81,11 +81,13 @@ Result<Topology> Topology::restore(TopologyImage image) {
     }
     slots = std::max(slots, node.slot + 1);
   }
+  if (image.departed.size() > kDepartedMax) return corrupt("remembers too many removed nodes");
   Topology topology;
   topology.version_ = image.version;
   topology.log_time_ = image.log_time;
   topology.registrations_ = image.registrations;
   topology.ring_ = std::move(image.ring);
+  topology.departed_ = std::move(image.departed);
   topology.unknown_ = std::move(image.unknown);
   topology.slots_.resize(slots);
   topology.by_id_.reserve(image.nodes.size());

@@ -52,6 +52,7 @@ struct TopologyImage {
   std::uint64_t registrations = 0;
   RingConfig ring;
   std::vector<NodeEntry> nodes;
+  std::vector<Departed> departed;
   std::string unknown;
 };
 
@@ -81,6 +82,8 @@ class Topology {
   [[nodiscard]] const RingConfig& ring() const { return ring_; }
   [[nodiscard]] std::size_t size() const { return by_id_.size(); }
   [[nodiscard]] std::size_t count(NodeState state) const;
+  /// Who was removed last, at most kDepartedMax, newest last; without those who are back.
+  [[nodiscard]] const std::vector<Departed>& departed() const { return departed_; }
   /// Snapshot fields that a newer server wrote.
   [[nodiscard]] const std::string& unknown() const { return unknown_; }
 
@@ -126,6 +129,8 @@ class Topology {
   Answer add(const NodeSpec& spec, Events& events);
   Answer replace(NodeEntry& node, const NodeSpec& spec, Events& events);
   void begin(NodeEntry& node, const NodeSpec& spec);
+  /// What is remembered of a node that is back, as its new entry takes it over.
+  [[nodiscard]] std::vector<Generation> recall(const NodeSpec& spec);
   void remove(const NodeEntry& node, Events& events);
   void move_to(NodeEntry& node, NodeState state, Events& events);
   void set_state(NodeEntry& node, NodeState state);
@@ -136,6 +141,7 @@ class Topology {
   LogTime log_time_{};
   std::uint64_t registrations_ = 0;
   RingConfig ring_;
+  std::vector<Departed> departed_;
   std::string unknown_;
   /// Null where a slot is free. Pointers, so that a sparse topology stays small.
   std::vector<std::shared_ptr<NodeEntry>> slots_;

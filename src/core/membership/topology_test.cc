@@ -129,6 +129,35 @@ TEST_F(TopologyTest, RetiredGenerationsAreRememberedUpToABound) {
   EXPECT_EQ(node("a").retired.back(), Generation(uuid(9)));
 }
 
+TEST_F(TopologyTest, ALateRegistrationOfARemovedProcessDoesNotDisplaceItsSuccessor) {
+  ASSERT_TRUE(apply(registration("a", 1)).outcome);
+  ASSERT_TRUE(apply(registration("a", 2)).outcome);
+  ASSERT_TRUE(apply(DeregisterNode{NodeId("a"), Generation(uuid(2)), {}}).outcome);
+  ASSERT_TRUE(apply(registration("a", 3)).outcome);
+  for (const unsigned late : {1U, 2U}) {
+    EXPECT_TRUE(apply(registration("a", late)).outcome.is(Errc::kConflict)) << late;
+  }
+  EXPECT_EQ(node("a").generation, Generation(uuid(3)));
+  EXPECT_TRUE(topology_.departed().empty());
+}
+
+TEST_F(TopologyTest, AProcessThatWasRemovedAndNotReplacedMayReturn) {
+  ASSERT_TRUE(apply(registration("a", 1)).outcome);
+  ASSERT_TRUE(apply(RemoveJoining{seen(topology_, "a"), {}}).outcome);
+  ASSERT_TRUE(apply(registration("a", 1)).outcome);
+  EXPECT_TRUE(node("a").retired.empty());
+}
+
+TEST_F(TopologyTest, RemovedNodesAreRememberedUpToABound) {
+  for (std::size_t i = 0; i <= kDepartedMax; ++i) {
+    const std::string id = "n" + std::to_string(i);
+    ASSERT_TRUE(apply(registration(id)).outcome);
+    ASSERT_TRUE(apply(DeregisterNode{NodeId(id), {}, {}}).outcome);
+  }
+  EXPECT_EQ(topology_.departed().size(), kDepartedMax);
+  EXPECT_EQ(topology_.departed().front().id, NodeId("n1"));
+}
+
 TEST_F(TopologyTest, ADownNodeReturnsOnlyWithANewGeneration) {
   joined("a");
   brought_down("a");
@@ -229,6 +258,14 @@ TEST_F(TopologyTest, ANodeThatDoesNotJoinIsRemovedEvenIfItSendsHeartbeats) {
   EXPECT_TRUE(apply(RemoveJoining{decision, {}}).outcome.is(Errc::kConflict));
 }
 
+TEST_F(TopologyTest, ADecisionAboutANodeThatDidNotJoinIsVoidOnceItIsBack) {
+  apply(registration("a", 1));
+  const Observation decision = seen(topology_, "a");
+  ASSERT_TRUE(apply(RemoveJoining{decision, {}}, 300).outcome);
+  ASSERT_TRUE(apply(registration("a", 1), 300).outcome);
+  EXPECT_TRUE(apply(RemoveJoining{decision, {}}, 300).outcome.is(Errc::kConflict));
+}
+
 TEST_F(TopologyTest, SlotsAreReusedAfterRemovalAndABatchedBeatOfTheFormerTenantIsVoid) {
   joined("a");
   joined("b");
@@ -323,7 +360,7 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
   a.registration = b.registration = 1;
   b.slot = 1;
   const auto image = [](std::vector<NodeEntry> nodes) {
-    return TopologyImage{TopologyVersion(5), at(0), 1, {}, std::move(nodes), {}};
+    return TopologyImage{TopologyVersion(5), at(0), 1, {}, std::move(nodes), {}, {}};
   };
   EXPECT_TRUE(Topology::restore(image({a, b})));
   NodeEntry same_slot = b, same_id = a, far = b, future = b, never = b;
@@ -335,6 +372,9 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
   for (const NodeEntry& bad : {same_slot, same_id, far, future, never}) {
     EXPECT_TRUE(Topology::restore(image({a, bad})).is(Errc::kCorrupt));
   }
+  TopologyImage crowded = image({a, b});
+  crowded.departed.resize(kDepartedMax + 1);
+  EXPECT_TRUE(Topology::restore(std::move(crowded)).is(Errc::kCorrupt));
 }
 
 }  // namespace

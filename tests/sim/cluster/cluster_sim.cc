@@ -12,7 +12,6 @@ namespace {
 
 // Two hosts slewed by this in opposite directions are what the default drift allows for.
 constexpr double kSlew = 0.083;
-constexpr int kNodes = 8;
 
 /// Timeouts as short as they may be, so that a minute has room for everything.
 ServerConfig server_config(Random& random) {
@@ -35,12 +34,6 @@ ServerConfig server_config(Random& random) {
   return config;
 }
 
-StoreFaults engine_faults(Random& random) {
-  StoreFaults faults = StoreFaults::scaled(0.6 * random.unit() * random.unit());
-  faults.slow_max = 5s;
-  return faults;
-}
-
 }  // namespace
 
 ClusterSim::ClusterSim(std::uint64_t seed, ClusterSimOptions options)
@@ -55,12 +48,17 @@ ClusterSim::ClusterSim(std::uint64_t seed, ClusterSimOptions options)
   store_->guarded_put = random.chance(0.5);
   store_->watch = random.chance(store_->guarded_put ? 0.7 : 0.2);
   store_->conditional_remove = store_->guarded_put;
-  store_->faults = engine_faults(random);
   store_->cut_off_is_deaf = true;
   store_->on_send = [this](const Key& key, const std::string& body) {
     invariants_.reference().sending(key, body);
   };
-  network_.faults.slow = 0.05 * random.unit();
+  worsen();
+  network_.on_resent = [this](const std::string& host, const std::string& method) {
+    say(host, "has its call of " + method + " sent twice");
+    for (const auto& client : clients_) {
+      if (client->name() == host) client->resent();
+    }
+  };
   populate();
 }
 
@@ -81,10 +79,10 @@ void ClusterSim::populate() {
   const int servers = kServers[random.below(10)];
   for (int i = 1; i <= servers; ++i) {
     setting_.servers.push_back("s" + std::to_string(i) + ":9000");
-    add(servers_, setting_.servers.back());
+    at_engine_.push_back(&add(servers_, setting_.servers.back()));
   }
   std::vector<int> first, second;
-  for (int i = 0; i < kNodes; ++i) (i % 2 == 0 ? first : second).push_back(i);
+  for (int i = 0; i < kSimNodes; ++i) (i % 2 == 0 ? first : second).push_back(i);
   add(agents_, "agent1", first);
   add(agents_, "agent2", second);
   twin_ = std::make_unique<AgentHost>(setting_, "twin", std::vector<int>{0, 2});
@@ -96,203 +94,12 @@ void ClusterSim::populate() {
   if (random.chance(0.5)) {
     for (int i = 1; i <= 2; ++i) add(candidates_, "candidate" + std::to_string(i));
   } else {
-    for (int i = 1; i <= 2; ++i) add(workers_, "worker" + std::to_string(i));
+    for (int i = 1; i <= 2; ++i) {
+      at_engine_.push_back(&add(workers_, "worker" + std::to_string(i)));
+    }
   }
   operator_ = std::make_unique<OperatorHost>(setting_, "operator");
   hosts_.push_back(operator_.get());
-}
-
-Host& ClusterSim::any_host() {
-  // Every other trouble is a server's.
-  Random& random = world_.random();
-  if (random.chance(0.5)) return *servers_[random.below(servers_.size())];
-  return *hosts_[random.below(hosts_.size())];
-}
-
-void ClusterSim::schedule_chaos() {
-  world_.after(world_.random().between(100ms, 3s), [this] {
-    if (healed_) return;
-    wreak_chaos();
-    schedule_chaos();
-  });
-}
-
-void ClusterSim::wreak_chaos() {
-  Random& random = world_.random();
-  switch (random.below(13)) {
-    case 0:
-    case 1:
-      return crash(any_host());
-    case 2:
-    case 3:
-      return freeze(any_host());
-    case 4:
-    case 5:
-      return cut_link();
-    case 6:
-      return isolate(any_host());
-    case 7:
-      return stop_server();
-    case 8:
-      return trouble_engine();
-    case 9:
-      return operate();
-    case 10:
-      return cut_engine();
-    default:
-      return trouble_nodes();
-  }
-}
-
-void ClusterSim::crash(Host& host) {
-  if (!host.runs()) return;
-  say(host.name(), "crashes");
-  host.kill();
-  world_.after(world_.random().between(0s, 12s), [this, &host] {
-    if (host.runs() || healed_) return;
-    say(host.name(), "starts");
-    host.start();
-  });
-}
-
-void ClusterSim::freeze(Host& host) {
-  if (!host.runs()) return;
-  const Duration length = world_.random().between(50ms, 10s);
-  say(host.name(), "freezes for " + std::to_string(to_ms(length)) + " ms");
-  host.process().pause(world_.now() + length);
-}
-
-void ClusterSim::cut_engine() {
-  Random& random = world_.random();
-  ServerHost& server = *servers_[random.below(servers_.size())];
-  if (!server.runs()) return;
-  say(server.name(), "does not reach the engine");
-  server.set_cut_off(true);
-  // Every other time for longer than a leader insists on a write.
-  const Duration length = random.between(100ms, 4s) + (random.chance(0.5) ? 10s : 0s);
-  world_.after(length, [&server, life = server.life()] {
-    if (server.runs() && server.life() == life) server.set_cut_off(false);
-  });
-}
-
-void ClusterSim::cut_link() {
-  Random& random = world_.random();
-  const Host& one = any_host();
-  const Host& other = *servers_[random.below(servers_.size())];
-  if (&one == &other) return cut_engine();
-  const bool both = random.chance(0.5);
-  say(one.name(), std::string(both ? "and " : "no longer reaches ") + other.name() +
-                      (both ? " are cut off from each other" : ""));
-  network_.cut(one.name(), other.name());
-  if (both) network_.cut(other.name(), one.name());
-  world_.after(random.between(100ms, 12s), [this, &one, &other] {
-    network_.mend(one.name(), other.name());
-    network_.mend(other.name(), one.name());
-  });
-}
-
-void ClusterSim::isolate(Host& host) {
-  say(host.name(), "is alone");
-  for (const Host* other : hosts_) {
-    network_.cut(host.name(), other->name());
-    network_.cut(other->name(), host.name());
-  }
-  world_.after(world_.random().between(500ms, 12s), [this, &host] {
-    for (const Host* other : hosts_) {
-      network_.mend(host.name(), other->name());
-      network_.mend(other->name(), host.name());
-    }
-  });
-}
-
-void ClusterSim::stop_server() {
-  ServerHost& server = *servers_[world_.random().below(servers_.size())];
-  if (!server.runs()) return;
-  say(server.name(), "stops in order");
-  const Duration delay = world_.random().between(0s, 6s);
-  server.process().post([this, &server, delay] {
-    server.stop([this, &server, delay, life = server.life()] {
-      // The server is still on the stack: end it in an event of its own.
-      world_.after(0s, [this, &server, delay, life] {
-        if (!server.runs() || server.life() != life) return;
-        say(server.name(), "has stopped");
-        server.kill();
-        world_.after(delay, [&server] {
-          if (!server.runs()) server.start();
-        });
-      });
-    });
-  });
-}
-
-void ClusterSim::trouble_engine() {
-  Random& random = world_.random();
-  const std::uint64_t which = random.below(4);
-  if (which == 0) {
-    store_->faults = engine_faults(random);
-    network_.faults.slow = 0.05 * random.unit();
-    return say("engine", "behaves differently");
-  }
-  if (which == 1) {
-    ServerHost& server = *servers_[random.below(servers_.size())];
-    if (!server.runs()) return;
-    const Duration by = random.between(-20min, 20min);
-    say(server.name(), "has its clock set by " + std::to_string(to_ms(by)) + " ms");
-    return server.process().jump_wall_clock(by);
-  }
-  const bool power = which == 2;
-  say("engine", power ? "loses its power" : "is down");
-  if (power) ++store_->power_losses;
-  store_->faults.down = true;
-  world_.after(random.between(100ms, 8s), [this] { store_->faults.down = false; });
-}
-
-void ClusterSim::trouble_nodes() {
-  Random& random = world_.random();
-  AgentHost& agent = *agents_[random.below(agents_.size())];
-  const std::size_t node = random.below(agent.nodes().size());
-  if (random.chance(0.15)) {
-    if (twin_->runs()) return;
-    say("twin", "takes the place of two nodes");
-    return twin_->start();
-  }
-  if (!agent.runs()) return;
-  const auto later = [this, &agent](std::function<void()> act) {
-    world_.after(world_.random().between(1s, 10s), [&agent, act, life = agent.life()] {
-      if (agent.runs() && agent.life() == life) agent.process().post(act);
-    });
-  };
-  if (random.chance(0.4)) {
-    say(agent.id(node).value(), "is drained by itself");
-    agent.process().post([&agent, node] { agent.set_draining(node, true); });
-    return later([&agent, node] { agent.set_draining(node, false); });
-  }
-  if (random.chance(0.3)) {
-    say(agent.id(node).value(), "leaves");
-    agent.process().post([&agent, node] { agent.remove(node); });
-    return later([&agent, node] { agent.add(node); });
-  }
-  // Long enough to be suspected, too short to be DOWN: a node that flaps.
-  say(agent.name(), "falls silent for a while");
-  agent.process().pause(world_.now() + random.between(4s, 7s));
-}
-
-void ClusterSim::operate() {
-  Random& random = world_.random();
-  if (!operator_->runs()) return;
-  const NodeId node("n" + std::to_string(random.below(kNodes)));
-  const std::uint64_t which = random.below(4);
-  const bool cancel = random.chance(0.6);
-  const auto virtual_nodes = static_cast<std::uint32_t>(2 + random.below(6));
-  say("operator",
-      which == 0   ? "asks for another leader"
-      : which == 1 ? "changes the ring"
-                   : std::string(cancel ? "takes back the drain of " : "drains ") + node.value());
-  operator_->process().post([this, which, node, cancel, virtual_nodes] {
-    if (which == 0) return operator_->transfer_leadership();
-    if (which == 1) return operator_->set_ring(virtual_nodes);
-    operator_->drain(node, cancel);
-  });
 }
 
 void ClusterSim::heal() {
@@ -301,8 +108,8 @@ void ClusterSim::heal() {
   store_->faults = StoreFaults();
   network_.faults = NetworkFaults();
   network_.mend_all();
-  for (const auto& server : servers_) {
-    if (server->runs()) server->set_cut_off(false);
+  for (EngineHost* host : at_engine_) {
+    if (host->runs()) host->set_cut_off(false);
   }
   for (Host* host : hosts_) {
     if (!host->runs() && host != twin_.get()) host->start();
@@ -315,50 +122,33 @@ bool ClusterSim::check() {
   for (const auto& server : servers_) {
     if (server->runs()) invariants_.look(server->name(), server->peer());
   }
-  const WorkerHost* leader = nullptr;
   for (const auto& worker : workers_) {
-    if (!worker->runs() || !worker->coordinator().leads()) continue;
-    if (leader != nullptr) invariants_.violate("two workers lead at the same time");
-    leader = worker.get();
+    if (worker->runs()) invariants_.look(worker->name(), worker->coordinator());
   }
-  if (!journal_.violation.empty()) invariants_.violate(journal_.violation);
+  invariants_.look(journal_);
   return invariants_.violation().empty();
 }
 
-// Long after everything healed: somebody leads, reads and writes go through, every node that
-// lives is in, watchers are up to date, and the singleton runs.
 void ClusterSim::check_calm() {
-  const TrueTime recent = world_.now() - 12s;
-  const auto must = [this](bool holds, const std::string& what) {
-    if (!holds) invariants_.violate(what + " long after everything healed");
-  };
-  must(std::any_of(
-           servers_.begin(), servers_.end(),
-           [](const auto& server) { return server->runs() && server->peer().leader().self; }),
-       "nobody leads");
-  must(std::any_of(clients_.begin(), clients_.end(),
-                   [&](const auto& client) { return client->last_written() > recent; }),
-       "nothing was written");
+  Invariants::Calm calm;
+  for (const auto& server : servers_) {
+    calm.server_leads |= server->runs() && server->peer().leader().self;
+  }
   for (const auto& client : clients_) {
-    must(client->last_read() > recent - 15s, client->name() + " has read nothing");
+    calm.last_write = std::max(calm.last_write, client->last_written());
+    calm.last_reads[client->name()] = client->last_read();
   }
-  const membership::Topology& topology = invariants_.reference().state().topology();
-  for (const auto& watcher : watchers_) {
-    must(watcher->version() == topology.version(), watcher->name() + " is behind");
-  }
+  for (const auto& watcher : watchers_) calm.watchers[watcher->name()] = watcher->version();
   for (const auto& agent : agents_) {
     for (std::size_t i = 0; i < agent->nodes().size(); ++i) {
-      if (!agent->expects(i)) continue;
-      const membership::NodeEntry* node = topology.find(agent->id(i));
-      must(node != nullptr && (node->state == membership::NodeState::kActive ||
-                               node->state == membership::NodeState::kDraining),
-           agent->id(i).value() + " lives and is not in");
+      if (agent->expects(i)) calm.living.push_back(agent->id(i));
     }
   }
-  must(candidates_.empty() || journal_.running().size() == 1, "the singleton does not run");
-  must(workers_.empty() || std::any_of(workers_.begin(), workers_.end(),
-                                       [](const auto& w) { return w->coordinator().leads(); }),
-       "no worker leads");
+  if (!candidates_.empty()) calm.singleton_runs = journal_.running().size() == 1;
+  for (const auto& worker : workers_) {
+    calm.worker_leads = calm.worker_leads.value_or(false) || worker->coordinator().leads();
+  }
+  invariants_.judge_calm(calm);
 }
 
 void ClusterSim::say(const std::string& who, const std::string& what) {

@@ -13,6 +13,8 @@
 
 namespace muster::sim {
 
+inline constexpr int kSimNodes = 8;
+
 struct ClusterSimOptions {
   Duration chaos = 40s;  ///< True time during which everything goes wrong.
   Duration calm = 35s;   ///< And then does not, so that everything must work.
@@ -21,8 +23,9 @@ struct ClusterSimOptions {
 
 /// A whole system: one to five musterd on one engine, agents with their nodes, watchers, clients
 /// of the store, candidates for a singleton, workers of the coordinator library and an operator,
-/// while hosts crash, freeze and stop, links are cut one way or both, the engine fails and loses
-/// its power, and clocks jump. What must hold is in invariants.h, and looked at after every event.
+/// while hosts crash, freeze and stop, links are cut one way or both, requests are sent twice, the
+/// engine fails, loses its power and cannot be reached, and clocks jump. What must hold is in
+/// invariants.h, and looked at after every event.
 class ClusterSim {
  public:
   ClusterSim(std::uint64_t seed, ClusterSimOptions options);
@@ -38,10 +41,13 @@ class ClusterSim {
   void wreak_chaos();
   void crash(Host& host);
   void freeze(Host& host);
-  void cut_engine();
+  void set_clock(Host& host);
+  void cut_store();
+  void cut_servers(const Host& host, Duration length);
   void cut_link();
   void isolate(Host& host);
   void stop_server();
+  void worsen();
   void trouble_engine();
   void trouble_nodes();
   void operate();
@@ -68,6 +74,7 @@ class ClusterSim {
   std::vector<std::unique_ptr<WorkerHost>> workers_;
   std::unique_ptr<OperatorHost> operator_;
   std::vector<Host*> hosts_;  ///< All of them.
+  std::vector<EngineHost*> at_engine_;
   SimReport report_;
   bool healed_ = false;
 };

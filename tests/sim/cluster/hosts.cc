@@ -44,10 +44,14 @@ void Host::kill() {
   bury(std::move(process_));
 }
 
+void EngineHost::begin() {
+  store_ = std::make_unique<FaultyStore>(setting_.world, *process_, setting_.store);
+}
+
 void ServerHost::begin() {
+  EngineHost::begin();
   ServerConfig config = setting_.server;
   config.id = name_.substr(0, name_.find(':'));
-  store_ = std::make_unique<FaultyStore>(setting_.world, *process_, setting_.store);
   peers_ = std::make_unique<SimPeers>(setting_.network, name_, *process_);
   guard_ = std::make_unique<server::Guard>(*process_, server::Guard::Options{});
   observer_ = std::make_unique<server::Observer>(
@@ -81,7 +85,7 @@ void ServerHost::end() {
   observer_.reset();
   guard_.reset();
   peers_.reset();
-  store_.reset();
+  EngineHost::end();
 }
 
 void ClientHost::begin() {
@@ -230,6 +234,7 @@ void WatcherHost::store_heard(const std::string& message) {
 void StoreClientHost::begin() {
   ClientHost::begin();
   known_.clear();
+  writing_.reset();
   store_ = std::make_unique<ClusterStore>(*caller_);
   timer_ = std::make_unique<Timer>(*process_);
   next();
@@ -256,6 +261,10 @@ void StoreClientHost::act() {
   put(key, known->second ? Precondition::at(*known->second) : Precondition::absent());
 }
 
+void StoreClientHost::resent() {
+  if (writing_) setting_.invariants.history().again(*writing_, setting_.world.now());
+}
+
 void StoreClientHost::read(const std::string& key) {
   const auto id = setting_.invariants.history().read(key, setting_.world.now());
   store_->get(key, {}, process_->now() + 2 * patience, [this, key, id](const Result<Object>& got) {
@@ -273,8 +282,10 @@ void StoreClientHost::read(const std::string& key) {
 void StoreClientHost::put(const std::string& key, Precondition when) {
   const std::string value = name_ + "-" + std::to_string(life()) + "-" + std::to_string(++writes_);
   const auto id = setting_.invariants.history().put(key, value, when, setting_.world.now());
+  writing_ = id;
   store_->put(key, value, std::move(when), process_->now() + 2 * patience,
               [this, key, value, id](const Result<Revision>& put) {
+                writing_.reset();
                 setting_.invariants.history().answered(id, put, setting_.world.now());
                 known_.erase(key);
                 if (put) {
@@ -288,7 +299,9 @@ void StoreClientHost::put(const std::string& key, Precondition when) {
 
 void StoreClientHost::remove(const std::string& key, std::optional<Revision> when) {
   const auto id = setting_.invariants.history().remove(key, when, setting_.world.now());
+  writing_ = id;
   store_->remove(key, when, process_->now() + 2 * patience, [this, key, id](const Status& removed) {
+    writing_.reset();
     setting_.invariants.history().answered(id, removed, setting_.world.now());
     known_.erase(key);
     next();
@@ -349,6 +362,7 @@ void CandidateHost::bury(std::unique_ptr<Process> process) {
 }
 
 void WorkerHost::begin() {
+  EngineHost::begin();
   CoordinatorOptions options;
   options.worker_id = WorkerId(name_);
   options.pod = name_;
@@ -357,7 +371,6 @@ void WorkerHost::begin() {
   options.lease_timeout = 4s;
   options.worker_timeout = 8s;
   options.startup_jitter_max = 1s;
-  store_ = std::make_unique<FaultyStore>(setting_.world, *process_, setting_.store);
   coordinator_ = std::make_unique<NamespaceCoordinator>(
       "fleet", options,
       NamespaceCoordinator::Surroundings{*process_, *process_, *store_, random(), {}});
@@ -366,7 +379,7 @@ void WorkerHost::begin() {
 
 void WorkerHost::end() {
   coordinator_.reset();
-  store_.reset();
+  EngineHost::end();
 }
 
 }  // namespace muster::sim

@@ -72,13 +72,26 @@ class Host {
   double rate_ = 1;
 };
 
-/// One musterd: the server as it is, on a simulated engine and network.
-class ServerHost final : public Host {
+/// What hosts that use the engine themselves have in common.
+class EngineHost : public Host {
  public:
-  ServerHost(Setting& setting, std::string id) : Host(setting, std::move(id)) {}
+  using Host::Host;
+  /// Only while it runs.
+  void set_cut_off(bool cut_off) { store_->set_cut_off(cut_off); }
+
+ protected:
+  void begin() override;
+  void end() override { store_.reset(); }
+
+  std::unique_ptr<FaultyStore> store_;
+};
+
+/// One musterd: the server as it is, on a simulated engine and network.
+class ServerHost final : public EngineHost {
+ public:
+  using EngineHost::EngineHost;
   ~ServerHost() override { kill(); }
   [[nodiscard]] const server::ClusterPeer& peer() const { return *peer_; }
-  void set_cut_off(bool cut_off) { store_->set_cut_off(cut_off); }
   /// In order, then `stopped`, from within the process.
   void stop(std::function<void()> stopped) { peer_->stop(std::move(stopped)); }
 
@@ -86,7 +99,6 @@ class ServerHost final : public Host {
   void begin() override;
   void end() override;
 
-  std::unique_ptr<FaultyStore> store_;
   std::unique_ptr<SimPeers> peers_;
   server::Metrics metrics_;  ///< One for all its lives.
   std::unique_ptr<server::Guard> guard_;
@@ -164,6 +176,8 @@ class StoreClientHost final : public ClientHost {
   ~StoreClientHost() override { kill(); }
   [[nodiscard]] TrueTime last_written() const { return last_written_; }
   [[nodiscard]] TrueTime last_read() const { return last_read_; }
+  /// The call under way is sent twice.
+  void resent();
 
  private:
   void begin() override;
@@ -177,6 +191,7 @@ class StoreClientHost final : public ClientHost {
   std::unique_ptr<ClusterStore> store_;
   std::unique_ptr<Timer> timer_;
   std::map<std::string, std::optional<Revision>> known_;  ///< None: it is not there.
+  std::optional<history::History::Id> writing_;           ///< The write under way.
   int writes_ = 0;
   TrueTime last_written_{0};
   TrueTime last_read_{0};
@@ -215,18 +230,16 @@ class CandidateHost final : public ClientHost {
 };
 
 /// A worker of the coordinator library, with the engine itself as its arbiter.
-class WorkerHost final : public Host {
+class WorkerHost final : public EngineHost {
  public:
-  using Host::Host;
+  using EngineHost::EngineHost;
   ~WorkerHost() override { kill(); }
   [[nodiscard]] const NamespaceCoordinator& coordinator() const { return *coordinator_; }
-  void set_cut_off(bool cut_off) { store_->set_cut_off(cut_off); }
 
  private:
   void begin() override;
   void end() override;
 
-  std::unique_ptr<FaultyStore> store_;
   std::unique_ptr<NamespaceCoordinator> coordinator_;
 };
 

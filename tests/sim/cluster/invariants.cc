@@ -1,12 +1,14 @@
 #include "tests/sim/cluster/invariants.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "core/membership/lifecycle.h"
 #include "core/routing/movement_plan.h"
+#include "tests/sim/cluster/summary.h"
 
 namespace muster::sim {
 namespace {
@@ -15,18 +17,15 @@ using membership::EventKind;
 using membership::NodeState;
 
 constexpr std::string_view kStorePrefix = "k";
-constexpr int kSampleKeys = 6;
+constexpr std::array<std::string_view, 6> kSampleKeys{"a", "b", "c", "d", "e", "f"};
 /// Heartbeats remembered of a generation; more are sent in no time that matters.
 constexpr std::size_t kBeatsKept = 64;
 
-std::uint64_t mix(std::uint64_t digest, std::string_view text) {
-  for (const char c : text) digest = (digest ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  return (digest ^ 0xffU) * 1099511628211U;
-}
-
-std::uint64_t mix_node(std::uint64_t digest, const NodeId& id, NodeState state,
-                       const membership::Generation& generation) {
-  return mix(mix(mix(digest, id.value()), membership::to_string(state)), generation.value());
+void add_node(Summary& nodes, const NodeId& id, NodeState state,
+              const membership::Generation& generation) {
+  nodes.add(id.value());
+  nodes.add(membership::to_string(state));
+  nodes.add(generation.value());
 }
 
 std::string number(std::uint64_t n) {
@@ -34,10 +33,6 @@ std::string number(std::uint64_t n) {
 }
 std::string ms(Duration d) {
   return std::to_string(to_ms(d)) + " ms";
-}
-
-std::string sample_key(int i) {
-  return "sample-" + std::to_string(i);
 }
 
 }  // namespace
@@ -80,6 +75,21 @@ void Invariants::look(const std::string& server, const server::ClusterPeer& peer
   }
 }
 
+// One worker of a namespace leads at a time.
+void Invariants::look(const std::string& worker, const NamespaceCoordinator& coordinator) {
+  if (!coordinator.leads()) return;
+  if (const std::string other = std::exchange(leading_worker_, worker); !other.empty()) {
+    violate("the workers " + other + " and " + worker + " lead at the same time");
+  }
+}
+
+// A singleton runs in one place at a time, with a higher epoch than ever before, and never past its
+// deadline. Its journal judges that as it happens, for the simulation of candidates alone, too.
+void Invariants::look(const WorkJournal& journal) {
+  if (!journal.violation.empty()) violate(journal.violation);
+}
+
+// One writer per epoch.
 void Invariants::entry(const Committed& e) {
   const Epoch epoch = e.header.epoch;
   began_.emplace(epoch, e.at);
@@ -110,10 +120,6 @@ void Invariants::command(const Committed& e, const cluster::Command& c,
   } else if (const auto* remove = std::get_if<cluster::StoreRemove>(&c)) {
     store_events_.push_back({revision, remove->key, {}});
   }
-  note_heartbeats();
-}
-
-void Invariants::note_heartbeats() {
   heartbeats_.clear();
   reference_.state().topology().for_each(
       [this](const membership::NodeEntry& node) { heartbeats_[node.id] = node.heartbeats; });
@@ -164,31 +170,32 @@ void Invariants::brake(const Committed& e, const NodeId& node) {
   }
 }
 
-// Versions chain, and the ring moves only what the change of its members has to move.
+// Versions chain, whoever was replaced stays out, and the ring moves only what it has to.
 void Invariants::topology_event(const membership::Event& event) {
   if (event.previous_version.value() + 1 != event.version.value() ||
       event.version.value() != versions_.size()) {
     violate("version " + number(event.version.value()) + " does not follow");
   }
-  const bool was_in = in_ring(event.node.id);
+  const NodeId& id = event.node.id;
+  const bool was_in = in_ring(id);
   if (event.kind == EventKind::kNodeRemoved) {
-    nodes_.erase(event.node.id);
+    nodes_.erase(id);
   } else if (event.kind == EventKind::kRingConfigChanged) {
     ring_config_ = {event.ring.virtual_nodes_per_physical, event.ring.replication_factor};
     ring_ = make_ring();
   } else {
-    nodes_[event.node.id] = {event.node.state, event.node.generation, event.node.weight};
-    registrations_[event.node.generation] = event.node.registration;
+    std::uint64_t& registration = registrations_[event.node.generation];
+    if (registration != 0 && registration != event.node.registration && nodes_.contains(id)) {
+      violate(id.value() + " is held again by a process that had been replaced");
+    }
+    registration = event.node.registration;
+    nodes_[id] = {event.node.state, event.node.generation, event.node.weight};
   }
   nodes_max_ = std::max(nodes_max_, nodes_.size());
-  if (const bool is_in = in_ring(event.node.id); is_in != was_in) {
-    ring_changed(event.node.id, is_in);
-  }
-  Version version{event.kind, event.node.id, 0, owners()};
-  for (const auto& [id, node] : nodes_) {
-    version.nodes = mix_node(version.nodes, id, node.state, node.generation);
-  }
-  versions_.push_back(version);
+  if (const bool is_in = in_ring(id); is_in != was_in) ring_changed(id, is_in);
+  Summary nodes;
+  for (const auto& [each, node] : nodes_) add_node(nodes, each, node.state, node.generation);
+  versions_.push_back({event.kind, id, nodes.value(), owners()});
 }
 
 Invariants::Known Invariants::known(const NodeId& id) const {
@@ -210,16 +217,9 @@ HashRing Invariants::make_ring() const {
 
 void Invariants::ring_changed(const NodeId& node, bool entered) {
   const HashRing before = std::exchange(ring_, make_ring());
-  const MovementPlan plan = movement_plan(before, ring_);
-  for (const NodeMovement& each : plan.nodes) {
-    if (each.id == node || before.members().empty() || ring_.members().empty()) continue;
-    if ((entered ? each.primary_gained : each.primary_lost) == 0) continue;
-    violate("keys of " + each.id.value() + " are planned to move, although only " + node.value() +
-            (entered ? " entered" : " left"));
-  }
-  for (int i = 0; i < kSampleKeys; ++i) {
-    const Placement old = before.lookup(sample_key(i));
-    const Placement now = ring_.lookup(sample_key(i));
+  for (const std::string_view key : kSampleKeys) {
+    const Placement old = before.lookup(key);
+    const Placement now = ring_.lookup(key);
     if (old.members.empty() || now.members.empty()) continue;
     const NodeId& from = before.members()[old.members[0]].id;
     const NodeId& to = ring_.members()[now.members[0]].id;
@@ -228,17 +228,24 @@ void Invariants::ring_changed(const NodeId& node, bool entered) {
               node.value() + (entered ? " entered" : " left"));
     }
   }
+  const MovementPlan plan = movement_plan(before, ring_);
+  for (const NodeMovement& each : plan.nodes) {
+    if (each.id == node || before.members().empty() || ring_.members().empty()) continue;
+    if ((entered ? each.primary_gained : each.primary_lost) == 0) continue;
+    violate("keys of " + each.id.value() + " are planned to move, although only " + node.value() +
+            (entered ? " entered" : " left"));
+  }
 }
 
 std::uint64_t Invariants::owners() const {
-  std::uint64_t result = 0;
-  for (int i = 0; i < kSampleKeys; ++i) {
-    for (const std::uint32_t member : ring_.lookup(sample_key(i)).members) {
-      result = mix(result, ring_.members()[member].id.value());
+  Summary owners;
+  for (const std::string_view key : kSampleKeys) {
+    for (const std::uint32_t member : ring_.lookup(key).members) {
+      owners.add(ring_.members()[member].id.value());
     }
-    result = mix(result, ";");
+    owners.add(";");
   }
-  return result;
+  return owners.value();
 }
 
 // A process that was replaced is not heard.
@@ -312,21 +319,19 @@ void Invariants::view_shown(const std::string& watcher, const client::TopologyVi
   if (version >= versions_.size()) {
     return violate(watcher + " shows version " + number(version) + ", which the log does not have");
   }
-  std::uint64_t nodes = 0;
-  view.for_each([&](const client::Node& node) {
-    nodes = mix_node(nodes, node.id, node.state, node.generation);
-  });
-  std::uint64_t holders = 0;
-  for (int i = 0; i < kSampleKeys; ++i) {
-    const client::Owners found = view.owners(sample_key(i));
-    for (std::size_t k = 0; k < found.size(); ++k) holders = mix(holders, found[k].id.value());
-    holders = mix(holders, ";");
-  }
   if (version == 0) return;
-  if (nodes != versions_[version].nodes) {
+  Summary nodes;
+  view.for_each([&](const client::Node& n) { add_node(nodes, n.id, n.state, n.generation); });
+  Summary owners;
+  for (const std::string_view key : kSampleKeys) {
+    const client::Owners found = view.owners(key);
+    for (std::size_t k = 0; k < found.size(); ++k) owners.add(found[k].id.value());
+    owners.add(";");
+  }
+  if (nodes.value() != versions_[version].nodes) {
     violate(watcher + " shows other nodes at version " + number(version) + " than the log");
   }
-  if (holders != versions_[version].owners) {
+  if (owners.value() != versions_[version].owners) {
     violate(watcher + " shows other owners at version " + number(version) + " than the log");
   }
 }
@@ -366,6 +371,30 @@ void Invariants::write_acknowledged(const std::string& key, const std::string& v
 // Reads and conditional writes are linearizable.
 void Invariants::judge_history() {
   if (std::string wrong = history_.violation(); !wrong.empty()) violate(std::move(wrong));
+}
+
+// Long after everything healed somebody leads, reads and writes go through, every node that lives
+// is in, watchers are up to date, and the singleton runs.
+void Invariants::judge_calm(const Calm& calm) {
+  const auto must = [this](bool holds, const std::string& what) {
+    if (!holds) violate(what + " long after everything healed");
+  };
+  must(calm.server_leads, "nobody leads");
+  must(calm.last_write > world_.now() - 12s, "nothing was written");
+  for (const auto& [client, last_read] : calm.last_reads) {
+    must(last_read > world_.now() - 27s, client + " has read nothing");
+  }
+  const membership::Topology& topology = reference_.state().topology();
+  for (const auto& [watcher, version] : calm.watchers) {
+    must(version == topology.version(), watcher + " is behind");
+  }
+  for (const NodeId& id : calm.living) {
+    const NodeState state = known(id).state;
+    must(state == NodeState::kActive || state == NodeState::kDraining,
+         id.value() + " lives and is not in");
+  }
+  must(calm.singleton_runs.value_or(true), "the singleton does not run");
+  must(calm.worker_leads.value_or(true), "no worker leads");
 }
 
 }  // namespace muster::sim

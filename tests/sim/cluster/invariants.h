@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "candidate/candidate_test_work.h"
+#include "coordinator/namespace_coordinator.h"
 #include "core/client/topology_cache.h"
 #include "core/membership/options.h"
 #include "core/routing/hash_ring.h"
@@ -18,7 +20,8 @@
 
 namespace muster::sim {
 
-/// Everything that must hold of a cluster of musterd, whatever happens to it.
+/// Everything that must hold of a cluster of musterd and of whoever relies on it, whatever happens
+/// to them.
 ///
 /// It is shown what nobody in the simulation can see: the log as it lies in the store, every
 /// server's copy after every event, and what each client sent and was told. It judges by true
@@ -34,9 +37,14 @@ class Invariants {
   /// How many epochs of the servers' leadership there were.
   [[nodiscard]] std::uint64_t terms() const { return began_.size(); }
 
-  // After every event, for every server that runs.
-  void begin_look() { leading_.clear(); }
+  // After every event, for every server and every worker that runs, and for the singleton.
+  void begin_look() {
+    leading_.clear();
+    leading_worker_.clear();
+  }
   void look(const std::string& server, const server::ClusterPeer& peer);
+  void look(const std::string& worker, const NamespaceCoordinator& coordinator);
+  void look(const WorkJournal& journal);
 
   // What nodes were told.
   void registration_acknowledged(const NodeId& id, const membership::Generation& generation);
@@ -63,6 +71,18 @@ class Invariants {
   void write_acknowledged(const std::string& key, const std::string& value,
                           const Revision& revision);
   void judge_history();
+
+  /// What there is to see long after everything healed.
+  struct Calm {
+    bool server_leads = false;
+    TrueTime last_write{0};                      ///< Acknowledged to anybody.
+    std::map<std::string, TrueTime> last_reads;  ///< By client.
+    std::map<std::string, TopologyVersion> watchers;
+    std::vector<NodeId> living;          ///< Their agents have registered them.
+    std::optional<bool> singleton_runs;  ///< None: there is no candidate.
+    std::optional<bool> worker_leads;    ///< None: there is no worker.
+  };
+  void judge_calm(const Calm& calm);
 
  private:
   struct Beat {
@@ -95,7 +115,6 @@ class Invariants {
   void brake(const Committed& entry, const NodeId& node);
   void topology_event(const membership::Event& event);
   void ring_changed(const NodeId& node, bool entered);
-  void note_heartbeats();
   [[nodiscard]] HashRing make_ring() const;
   [[nodiscard]] std::uint64_t owners() const;
   [[nodiscard]] Known known(const NodeId& id) const;
@@ -107,6 +126,7 @@ class Invariants {
   std::string violation_;
 
   std::map<std::string, Epoch> leading_;            ///< By server, at this moment.
+  std::string leading_worker_;                      ///< At this moment.
   std::map<Epoch, std::string> led_by_;             ///< The server that led each epoch.
   std::map<Epoch, Incarnation> written_by_;         ///< The incarnation that wrote each epoch.
   std::map<Epoch, TrueTime> began_;                 ///< When the barrier of each epoch was in.

@@ -124,6 +124,17 @@ std::shared_ptr<Wire> Network::open(const std::string& host, Process& process, T
   return wire;
 }
 
+void Network::resend(Duration delay, Target target, std::string message) {
+  target.through_proxy = false;
+  world_.after(delay, [this, target = std::move(target), message = std::move(message)] {
+    const auto wire =
+        open("proxy", proxy_, target,
+             {[](const std::string&) {}, [](const rpc::RpcStatus&, client::Reach) {}});
+    wire->send(message);
+    wire->close();
+  });
+}
+
 Wire::Wire(Network& network, std::string host, Process& process, Network::Target target,
            ClientEnd end)
     : network_(network),
@@ -210,6 +221,10 @@ void Wire::arrive(std::string message) {
     }
     arrived_ = true;
     accept(listener->second);
+    if (server_ != nullptr && target_.through_proxy && random_.chance(network_.faults.resent)) {
+      if (network_.on_resent) network_.on_resent(host_, target_.method);
+      network_.resend(random_.between(0s, network_.faults.resent_max), target_, message);
+    }
   }
   if (server_ == nullptr) return;
   server_->post([self = shared_from_this(), message = std::move(message)]() mutable {

@@ -23,6 +23,10 @@ struct NetworkFaults {
   Duration latency_max = 8ms;
   double slow = 0;  ///< One message takes up to `slow_max` instead, and what follows waits for it.
   Duration slow_max = 3s;
+  /// A proxy that grew impatient sends a unary request that has reached its server to it again, up
+  /// to `resent_max` later. The client hears the first answer; the second is dropped.
+  double resent = 0;
+  Duration resent_max = 5s;
 };
 
 class Wire;
@@ -39,10 +43,10 @@ struct ClientEnd {
 /// Behaves as connections do: what is sent arrives once and in order, however late; over a link
 /// that is cut it waits, and both sides give up after a while. Links are cut one way or both. A
 /// host that crashes takes its calls with it, and the other sides learn of it when they can.
-/// Nothing is duplicated: connections do not.
+/// Connections duplicate nothing, but a proxy between a client and its server may.
 class Network {
  public:
-  explicit Network(World& world) : world_(world) {}
+  explicit Network(World& world) : world_(world), proxy_(world, 1, 0s) {}
 
   using Serve = std::function<void(rpc::CallPtr call)>;
   /// From now on `host` answers calls, on `process`.
@@ -62,12 +66,15 @@ class Network {
     std::string method;
     bool forwarded = false;
     std::optional<Duration> time_left{};
+    bool through_proxy = false;  ///< One message, which may be sent twice.
   };
   /// Begins a call from `process` on `host`.
   std::shared_ptr<Wire> open(const std::string& host, Process& process, Target target,
                              ClientEnd end);
 
   NetworkFaults faults;
+  /// Told when a request of `host` is to be sent twice, while the host waits for its answer.
+  std::function<void(const std::string& host, const std::string& method)> on_resent;
   [[nodiscard]] World& world() { return world_; }
 
  private:
@@ -77,7 +84,10 @@ class Network {
     Serve serve;
   };
 
+  void resend(Duration delay, Target target, std::string message);
+
   World& world_;
+  Process proxy_;
   std::map<std::string, Listener> listeners_;
   std::set<std::pair<std::string, std::string>> cut_;
   std::vector<std::weak_ptr<Wire>> wires_;

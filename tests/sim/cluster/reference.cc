@@ -1,30 +1,12 @@
 #include "tests/sim/cluster/reference.h"
 
-#include <string_view>
 #include <utility>
 
 #include "core/log/manifest.h"
+#include "tests/sim/cluster/summary.h"
 
 namespace muster::sim {
 namespace {
-
-/// FNV-1a: quick, and no adversary is about.
-class Summary {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) mix(static_cast<unsigned char>(c));
-    mix(0xff);
-  }
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) mix(static_cast<unsigned char>(number >> (8 * i)));
-  }
-  void add(WallTime time) { add(static_cast<std::uint64_t>(to_ms(time))); }
-  [[nodiscard]] std::uint64_t value() const { return value_; }
-
- private:
-  void mix(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211U; }
-  std::uint64_t value_ = 14695981039346656037U;
-};
 
 void add(const membership::NodeEntry& node, Summary& summary) {
   summary.add(node.id.value());
@@ -50,6 +32,10 @@ std::uint64_t digest(const cluster::ClusterState& state) {
   summary.add(topology.registrations());
   summary.add(topology.ring().virtual_nodes_per_physical);
   topology.for_each([&](const membership::NodeEntry& node) { add(node, summary); });
+  for (const membership::Departed& left : topology.departed()) {
+    summary.add(left.id.value());
+    summary.add(left.generations.back().value());
+  }
   summary.add(state.kv().revision());
   state.kv().scan("", "", [&](const std::string& key, const cluster::KvEntry& entry) {
     summary.add(key);

@@ -6,7 +6,8 @@ namespace muster::sim {
 namespace {
 
 client::RpcStatus to_client(const rpc::RpcStatus& status, client::Reach reach) {
-  return {static_cast<client::RpcCode>(status.code), status.message, reach, status.leader_address};
+  return {static_cast<client::RpcCode>(status.code), status.message, reach, status.leader_address,
+          status.replaced};
 }
 
 /// A call under way and who waits for it; settled once, whichever comes first.
@@ -61,7 +62,7 @@ class SimTransport::SimConnection final : public client::Connection {
     };
     Process& process = transport_.process_;
     pending->wire = transport_.network_.open(
-        transport_.host_, process, {server_, method, false, by - process.now()},
+        transport_.host_, process, {server_, method, false, by - process.now(), true},
         {[pending](std::string message) { pending->body = std::move(message); },
          [settle](const rpc::RpcStatus& status, client::Reach reach) {
            settle(to_client(status, reach));

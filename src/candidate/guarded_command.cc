@@ -7,8 +7,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "platform/system_clock.h"
@@ -114,7 +116,9 @@ void GuardedCommand::kill() {
 // is there, all that the command has started is below it, and found without reading environments.
 void GuardedCommand::kill_beside_guardian() {
   if (!guardian_ || status_) return;
-  kill_group();
+  // A child of the guardian that has not reaped it: the number is still that of the command.
+  const auto leader = pid_ == 0 ? std::nullopt : look_at(pid_);
+  if (leader && leader->parent == guardian_->pid()) kill_group(pid_);
   table_.kill_descendants(guardian_->pid());
   hunt_timer_.arm(kHuntInterval * 5, [this] { kill_beside_guardian(); });
 }
@@ -182,14 +186,8 @@ void GuardedCommand::on_guardian_ended() {
   guardian_.reset();
   if (status_) return std::exchange(callbacks_.gone, {})(*status_);
   if (error_) return std::exchange(callbacks_.failed, {})(*error_);
-  kill_group();
   hunt_began_ = loop_.now();
   hunt();
-}
-
-void GuardedCommand::kill_group() const {
-  // The guardian keeps the leader unreaped until the last moment, so the number is not reused.
-  if (pid_ != 0 && !status_) ::kill(-pid_, SIGKILL);
 }
 
 void GuardedCommand::hunt() {
@@ -208,18 +206,30 @@ void GuardedCommand::hunt() {
 GuardedCommand::Leftovers GuardedCommand::kill_leftovers() {
   Leftovers left;
   const pid_t session = ::getsid(0);
-  table_.look();
-  for (const ProcessEntry& each : table_.all()) {
-    if (each.ended() || each.started < guardian_started_) continue;
-    const Trace trace = trace_of(each, mark_);
-    // It may have started another before it ended, too late for this look.
-    if (trace == Trace::kUnclear) left.unclear = true;
-    if (trace != Trace::kPresent) continue;
-    // A session that is not ours was made by the command, and so was each of its groups. Those who
-    // are in it cannot start others faster than this kills them.
-    if (each.session != session) ::kill(-each.group, SIGKILL);
+  std::vector<pid_t> groups, shared;
+  // Each is asked as soon as it is seen: of a chain of processes, each the parent of the next, none
+  // is there for long.
+  table_.look([&](const ProcessEntry& each) {
+    if (each.ended()) return;
+    const bool younger = each.started >= guardian_started_;
+    const Trace trace = younger ? trace_of(each, mark_) : Trace::kAbsent;
+    // The number may be another's since the command's group is gone, but hardly in this session.
+    const bool in_group = younger && pid_ != 0 && each.group == pid_ && each.session == session;
+    if (trace != Trace::kPresent && !in_group) {
+      // It may have started another before it ended, too late for this look.
+      if (trace == Trace::kUnclear) left.unclear = true;
+      if (trace == Trace::kAbsent) shared.push_back(each.group);
+      return;
+    }
     ::kill(each.pid, SIGKILL);
     left.living = each.pid;
+    groups.push_back(each.group);
+    // A session that is not ours was made by the command, and so was each of its groups.
+    if (each.session != session) kill_group(each.group);
+  });
+  // Those who are in a group cannot start others in it faster than this kills them.
+  for (const pid_t group : groups) {
+    if (std::find(shared.begin(), shared.end(), group) == shared.end()) kill_group(group);
   }
   return left;
 }

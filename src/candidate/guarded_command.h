@@ -72,7 +72,6 @@ class GuardedCommand {
   void read_reports();
   void take(const guardian::Report& report);
   void on_guardian_ended();
-  void kill_group() const;
   void kill_beside_guardian();
   void hunt();
   /// What one look found of the command, and killed.

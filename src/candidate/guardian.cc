@@ -92,11 +92,15 @@ class Guard {
       reap(now);
       if (killing_) kill_everything();
       if (leader_status_ && nothing_left()) break;
+      if (leader_status_) reap_adopted();
       // Well before the parent takes this guardian's silence for death.
       if (killing_ && !told_unkillable_ && now >= killed_at_ + charge_.kill_margin / 2) {
         tell_unkillable();
       }
       wait(now);
+    }
+    siginfo_t info{};
+    while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
     }
     report({.kind = Report::Kind::kGone,
             .pid = leader_,
@@ -137,13 +141,14 @@ class Guard {
   }
 
   void kill_everything() {
-    // One call that no fork within the group can outrun. The leader is not reaped yet, so the
-    // number still names its group.
-    if (!leader_reaped_) ::kill(-leader_, SIGKILL);
+    // One call that no fork within the group can outrun. The leader is not reaped before all the
+    // others are gone, so the number still names its group.
+    kill_group(leader_);
     table_.kill_descendants(::getpid());
   }
 
-  /// Reaps what was adopted; the leader is only noted, and keeps its number until the end.
+  /// Until the leader ends, reaps what was adopted. The leader is only noted, and keeps its number
+  /// until the end.
   void reap(MonoTime now) {
     while (!leader_status_) {
       siginfo_t info{};
@@ -159,21 +164,25 @@ class Guard {
     }
   }
 
-  /// The command has ended: true when all its descendants have, too, and everything is reaped.
-  bool nothing_left() {
-    table_.look();
-    for (const ProcessEntry& each : table_.descendants(::getpid())) {
-      if (!each.ended()) return false;
-    }
-    leader_reaped_ = true;
-    // A look can miss what is born during it. The kernel's word is final: a living descendant has
-    // a living ancestor, or this subreaper, as its parent, so without children there is none.
-    for (;;) {
+  /// As reap(), once the kernel shows the leader whenever it is asked for anybody: the others are
+  /// asked for by their numbers, or a chain of forks would use up those of the machine.
+  void reap_adopted() {
+    if (!killing_) table_.look();
+    const pid_t self = ::getpid();
+    for (const ProcessEntry& each : table_.all()) {
+      if (each.parent != self || each.pid == leader_ || !each.ended()) continue;
       siginfo_t info{};
-      const int result = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG);
-      if (result != 0 && errno == ECHILD) return true;
-      if (result == 0 && info.si_pid == 0) return false;
+      ::waitid(P_PID, static_cast<id_t>(each.pid), &info, WEXITED | WNOHANG);
     }
+  }
+
+  /// Whether the leader and all its descendants have ended, reaped or not. A look can miss what is
+  /// born during it; the kernel's word is final. Not asked for those that have ended, it knows no
+  /// child that could still stop when none lives; and a living descendant has a living ancestor, or
+  /// this subreaper, as its parent.
+  static bool nothing_left() {
+    siginfo_t info{};
+    return ::waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
   }
 
   void tell_unkillable() {
@@ -260,7 +269,6 @@ class Guard {
   ProcessTable table_;
   pid_t leader_ = 0;
   std::optional<ExitStatus> leader_status_;
-  bool leader_reaped_ = false;
   bool parent_dead_ = false;
   bool terminating_ = false;
   MonoTime kill_by_ = MonoTime::max();

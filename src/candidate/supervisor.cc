@@ -10,6 +10,9 @@
 namespace muster {
 namespace {
 
+/// So long a guardian is waited for after the KILL, also where margins are shorter.
+constexpr Duration kGuardianPatience = 1s;
+
 std::string describe(const ExitStatus& status) {
   if (status.signal != 0) return "ended by signal " + std::to_string(status.signal);
   return "exited with code " + std::to_string(status.code);
@@ -291,11 +294,28 @@ void Supervisor::on_unkillable(std::size_t i) {
   const auto it = running_.find(i);
   if (it == running_.end()) return;
   GuardedCommand* const command = it->second.command.get();
-  if (command == nullptr || command->told_unkillable()) return report_unkillable(i);
-  // Not the command but the guardian is stuck. Without it we see to the command ourselves, and if
-  // that takes as long again, it is stuck, too.
+  if (command == nullptr) return report_unkillable(i);
+  if (command->told_unkillable()) {
+    // So says the guardian, which may have killed by itself. Now this side tries, and goes on.
+    command->kill();
+    return report_unkillable(i);
+  }
+  // Not the command but the guardian is stuck, or slow on a busy machine. What it guards is being
+  // killed from here all the while, and its lease is left to run out when that is due, so patience
+  // costs nothing; a guardian that is ended leaves no proof.
+  const Duration margin = options_.supervision.kill_margin;
+  if (margin >= kGuardianPatience) return give_up_on_guardian(i);
+  loop_.at(loop_.now() + kGuardianPatience - margin, lifetime_.wrap([this, i, guard = guard_] {
+    if (guard == guard_ && running_.contains(i)) give_up_on_guardian(i);
+  }));
+}
+
+// Without it we see to the command ourselves, and if that takes as long again, it is stuck, too.
+void Supervisor::give_up_on_guardian(std::size_t i) {
+  GuardedCommand& command = *running_.at(i).command;
+  if (command.told_unkillable()) return report_unkillable(i);
   log_warn("guardian does not answer; ending it", fields(i));
-  command->give_up_on_guardian();
+  command.give_up_on_guardian();
   loop_.at(loop_.now() + options_.supervision.kill_margin,
            lifetime_.wrap([this, i, guard = guard_] {
              if (guard == guard_ && running_.contains(i)) report_unkillable(i);

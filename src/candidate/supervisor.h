@@ -113,6 +113,7 @@ class Supervisor {
   void on_ended();
   void on_stuck(std::size_t i, pid_t pid);
   void on_unkillable(std::size_t i);
+  void give_up_on_guardian(std::size_t i);
   void report_unkillable(std::size_t i);
   void tell_started(std::size_t i, pid_t pid);
   void note(std::size_t i, std::optional<ExitStatus> status, std::string message);

@@ -3,12 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <fstream>
-#include <map>
-#include <sstream>
 #include <stdexcept>
 
-#include "candidate/process_test_scene.h"
+#include "candidate/supervisor_test_scene.h"
 
 namespace muster {
 namespace {
@@ -23,72 +20,7 @@ Status until_stopped(const TaskContext& context) {
   return Done{};
 }
 
-/// A supervisor with short times, and what was heard of its tree.
-struct SupervisorTest : testing::ProcessScene {
-  SupervisorTest() {
-    options.name = "billing";
-    options.node = "node-a";
-    options.supervision.backoff_min = 5ms;
-    options.supervision.stop_budget = 400ms;
-    options.supervision.kill_margin = 1s;
-  }
-  ~SupervisorTest() override {
-    supervisor.reset();
-    std::filesystem::remove(file);
-  }
-
-  void start(std::vector<ChildSpec> children, Duration lease = 60s) {
-    supervisor = std::make_unique<Supervisor>(loop, options, std::move(children));
-    term(lease);
-  }
-  void term(Duration lease = 60s) {
-    ready = 0;
-    ending.reset();
-    end.reset();
-    guard = std::make_shared<LeaseGuard>(loop, Epoch(++epoch), loop.now() + lease);
-    supervisor->start(
-        guard, {.ready = [this] { ++ready; },
-                .child_started = [this](const std::string& name, pid_t pid) { pids[name] = pid; },
-                .ending = [this](const TreeEnd& each) { ending = each; },
-                .ended =
-                    [this](const TreeEnd& each) {
-                      EXPECT_FALSE(end) << "told twice";
-                      end = each;
-                      left_at_end = living().size();
-                    },
-                .unkillable = [](const std::string&) {}});
-  }
-  bool is_ready() {
-    return until([this] { return ready > 0; });
-  }
-  bool ended() {
-    return until([this] { return end.has_value(); });
-  }
-  bool stop() {
-    supervisor->stop(loop.now() + 20s);
-    return ended();
-  }
-  /// What the script prints goes to the file.
-  [[nodiscard]] ChildSpec writer(const std::string& name, const std::string& script) const {
-    return {name, shell("{ " + script + "; } >> " + file)};
-  }
-  [[nodiscard]] std::string written() const {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
-  }
-
-  SupervisorOptions options;
-  std::unique_ptr<Supervisor> supervisor;
-  std::shared_ptr<LeaseGuard> guard;
-  std::uint64_t epoch = 40;
-  const std::string file = folder + "muster-supervisor-" + word_;
-  int ready = 0;
-  std::map<std::string, pid_t> pids;
-  std::optional<TreeEnd> ending;
-  std::optional<TreeEnd> end;
-  std::size_t left_at_end = 0;
-};
+using testing::SupervisorTest;
 
 TEST_F(SupervisorTest, ACommandKnowsItsTerm) {
   start({writer("a", "echo $MUSTER_EPOCH $MUSTER_NAME $MUSTER_NODE $MUSTER_LEASE_DEADLINE")});
@@ -229,36 +161,6 @@ TEST_F(SupervisorTest, AClosedGuardKillsAtOnce) {
   supervisor->deadline_moved();
   ASSERT_TRUE(ended());
   EXPECT_EQ(end->cause, EndCause::kDeadline);
-  EXPECT_EQ(left_at_end, 0u);
-}
-
-// G2, G4: without its guardian a command's end is not proven, so there is no receipt.
-TEST_F(SupervisorTest, AKilledGuardianFailsTheTreeWithoutAReceipt) {
-  start({{"other", shell("$ENDLESS; :")}, {"victim", shell("(setsid $ENDLESS &) ; $ENDLESS; :")}});
-  ASSERT_TRUE(is_ready());
-  ASSERT_TRUE(until([this] { return living().size() == 7; }));
-  const auto victim = look_at(pids["victim"]);
-  ASSERT_TRUE(victim);
-  ASSERT_EQ(::kill(victim->parent, SIGKILL), 0);
-  ASSERT_TRUE(ended());
-  EXPECT_EQ(end->cause, EndCause::kLost);
-  EXPECT_EQ(end->child, "victim");
-  EXPECT_TRUE(end->receipt.is(Errc::kAmbiguous));
-  EXPECT_EQ(left_at_end, 0u);
-}
-
-// G4: the parent alone is enough, too.
-TEST_F(SupervisorTest, AFrozenGuardianIsEndedAndLeavesNoReceipt) {
-  start({{"a", shell("(setsid $ENDLESS &) ; $ENDLESS; :"), {.shutdown = 50ms}}});
-  ASSERT_TRUE(until([this] { return living().size() == 4; }));
-  ProcessTable table;
-  table.look();
-  for (const ProcessEntry& each : table.descendants(::getpid())) {
-    if (each.parent != ::getpid()) continue;
-    ASSERT_EQ(::kill(each.pid, SIGSTOP), 0);
-  }
-  ASSERT_TRUE(stop());
-  EXPECT_TRUE(end->receipt.is(Errc::kAmbiguous));
   EXPECT_EQ(left_at_end, 0u);
 }
 

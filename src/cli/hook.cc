@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include <utility>
 
@@ -15,6 +16,7 @@ Hook::Hook(EventLoop& loop, std::string name, const std::string& text,
   muster::Command command{.argv = {"/bin/sh", "-c", text}};
   command.environment = std::move(environment);
   command.null_stdin = true;
+  command.descriptors = {{STDERR_FILENO, STDOUT_FILENO}};
   auto process = spawn(command);
   if (!process) {
     loop_.post(lifetime_.wrap([this, error = process.error()] { done_(error); }));

@@ -14,7 +14,8 @@ namespace muster::cli {
 
 /// A shell command that is told of something and is no leader-only work: nothing waits for it but
 /// the end of the program, and it is killed, with its process group, when it takes longer than
-/// kTimeout. Destroying it earlier kills it, too. Loop thread only.
+/// kTimeout. Destroying it earlier kills it, too. It reads nothing, and what it prints goes to
+/// standard error. Loop thread only.
 class Hook {
  public:
   static constexpr Duration kTimeout = 10s;

@@ -59,9 +59,12 @@ constexpr Duration kLeaseMin = 100ms;
 // A hook is short; what may take long is a setup in a file of commands.
 constexpr Duration kGainTimeout = 10s;
 
-// What a hook is given as text, a shell reads.
+// What a hook is given as text, a shell reads. Standard input and output are the command's.
 ChildSpec gain_hook(const std::string& text, Duration grace) {
-  ChildSpec hook{"on-gain", muster::Command{.argv = {"/bin/sh", "-c", text}}};
+  muster::Command command{.argv = {"/bin/sh", "-c", text}};
+  command.null_stdin = true;
+  command.descriptors = {{STDERR_FILENO, STDOUT_FILENO}};
+  ChildSpec hook{"on-gain", std::move(command)};
   hook.rules.setup = true;
   hook.rules.timeout = kGainTimeout;
   hook.rules.shutdown = grace;
@@ -104,9 +107,11 @@ void RunOptions::declare_terms(CLI::App& app) {
             "after a while",
             choice(exit_on_failure_, "exit", "recampaign"));
   add_text(app, "--on-gain", "SHELL-COMMAND", on_gain_,
-           "Runs to its end before the command starts, in each term; if it fails, the term does");
+           "Runs to its end before the command starts, in each term; if it fails, the term does. "
+           "What it prints goes to standard error");
   add_text(app, "--on-loss-exec", "SHELL-COMMAND", on_loss_exec_,
-           "Runs after each term, when the command has ended");
+           "Runs after each term, when the command has ended. What it prints goes to standard "
+           "error");
   add_value(app, "--eligible", "on|off", "on", "off: be listed and watch, and never lead",
             into(eligible_, [](const std::string& text) { return parse_bool(text); }));
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/exit_code.h"
+#include "platform/process.h"
 #include "platform/system_clock.h"
 #include "store/open.h"
 #include "store/probe.h"
@@ -34,7 +35,8 @@ RunSession::RunSession(RunPlan plan, Terminal& terminal)
                [this](int number) { on_signal(number); }),
       random_(system_random()),
       start_timer_(loop_),
-      wait_timer_(loop_) {}
+      wait_timer_(loop_),
+      adopted_timer_(loop_) {}
 
 RunSession::~RunSession() = default;
 
@@ -59,10 +61,18 @@ Result<int> RunSession::run() {
                               }});
   start_timer_.arm(random_.between(plan_.startup_jitter_min, plan_.startup_jitter_max),
                    [this] { take_part(); });
+  reap_adopted();
   loop_.run();
   const Verdict verdict = last_word();
   report_.exit(verdict.code, verdict.why);
   return verdict.code;
+}
+
+// As process 1 of a container this one becomes the parent of what others leave behind. It is
+// little, but must not pile up.
+void RunSession::reap_adopted() {
+  reap_strangers();
+  adopted_timer_.arm(1s, [this] { reap_adopted(); });
 }
 
 void RunSession::take_part() {

@@ -47,6 +47,7 @@ class RunSession {
 
   [[nodiscard]] bool shows_another(const telemetry::Event& event) const;
   void warn_of_short_wait() const;
+  void reap_adopted();
   void take_part();
   void decide(int code, std::string why);
   /// Decides, and leaves once the caller has returned.
@@ -63,6 +64,7 @@ class RunSession {
   Random random_;
   Timer start_timer_;
   Timer wait_timer_;
+  Timer adopted_timer_;
   ForegroundTerminal terminal_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;

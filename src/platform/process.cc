@@ -14,12 +14,25 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "base/check.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace muster {
 namespace {
+
+/// What spawn() has started and nobody has reaped yet.
+struct Spawned {
+  Mutex mutex;
+  std::set<pid_t> pids GUARDED_BY(mutex);
+};
+
+Spawned& spawned() {
+  static Spawned all;
+  return all;
+}
 
 /// What failed between fork and exec, as the child tells it.
 enum class Step : int { kExec, kDirectory, kSetup };
@@ -102,7 +115,10 @@ bool arrange_descriptors(const Launch& launch, std::array<int, 8>& parked) {
 /// The child's side. Only calls that are safe after a fork of a threaded process.
 [[noreturn]] void launch_here(const Launch& launch) {
   const int report = ::fcntl(launch.report_fd, F_DUPFD_CLOEXEC, kParkingFd);
-  if (report < 0) ::_exit(127);
+  if (report < 0) {
+    errno = EMFILE;  // A limit below the number asked for is EINVAL, which would explain nothing.
+    fail(launch.report_fd, Step::kSetup);
+  }
   if (launch.death_signal != 0) {
     if (::prctl(PR_SET_PDEATHSIG, launch.death_signal) != 0) fail(report, Step::kSetup);
     // The parent may have died before that was set.
@@ -147,6 +163,27 @@ Error describe(const Failure& failure, const Command& command) {
   }
 }
 
+/// While SIGCHLD is ignored, as some parents leave it to their children, the kernel keeps no exit
+/// status and wait fails.
+void keep_exit_statuses() {
+  struct sigaction action {};
+  ::sigaction(SIGCHLD, nullptr, &action);
+  const bool ignored = action.sa_handler == SIG_IGN;
+  if (!ignored && (action.sa_flags & SA_NOCLDWAIT) == 0) return;
+  if (ignored) action.sa_handler = SIG_DFL;
+  action.sa_flags &= ~SA_NOCLDWAIT;
+  ::sigaction(SIGCHLD, &action, nullptr);
+}
+
+/// Not between the fork and the entry may anybody take the child for a stranger.
+pid_t fork_and_enter(const Launch& launch) {
+  const MutexLock lock(spawned().mutex);
+  const pid_t pid = ::fork();
+  if (pid == 0) launch_here(launch);
+  if (pid > 0) spawned().pids.insert(pid);
+  return pid;
+}
+
 ExitStatus status_of(const siginfo_t& info) {
   if (info.si_code == CLD_EXITED) return {info.si_status, 0};
   return {0, info.si_status};
@@ -168,6 +205,8 @@ std::optional<ExitStatus> Process::wait_with(int options) {
   // Somebody else reaping our children is a broken program.
   MUSTER_CHECK(result == 0);
   if (info.si_pid == 0) return std::nullopt;
+  const MutexLock lock(spawned().mutex);
+  spawned().pids.erase(pid_);
   return status_of(info);
 }
 
@@ -202,12 +241,12 @@ Result<Process> spawn(const Command& command) {
                       .death_signal = command.death_signal,
                       .parent = ::getpid(),
                       .report_fd = writer.get()};
+  keep_exit_statuses();
   // No handler of ours may run in the child before it has put the default ones back.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::fork();
-  if (pid == 0) launch_here(launch);
+  const pid_t pid = fork_and_enter(launch);
   const int fork_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (pid < 0) return describe({Step::kSetup, fork_error}, command);
@@ -223,6 +262,17 @@ Result<Process> spawn(const Command& command) {
   if (got == 0) return process;
   (void)process.wait();
   return describe(failure, command);
+}
+
+void reap_strangers() {
+  const MutexLock lock(spawned().mutex);
+  for (;;) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    // The kernel shows this one until its owner has reaped it, and that will not take long.
+    if (spawned().pids.contains(info.si_pid)) return;
+    ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
+  }
 }
 
 std::vector<std::string> environment() {

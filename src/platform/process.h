@@ -62,7 +62,12 @@ class Process {
 /// Starts a program in a process group of its own, with default signal handling. Returns once it
 /// runs: a program that cannot be executed is an error here, not an exit status.
 /// kNotFound: no such command or directory. kDenied: not executable. kInvalid: no program.
+/// Where this process ignores SIGCHLD, it no longer does: how a child ended could not be known.
 [[nodiscard]] Result<Process> spawn(const Command& command);
+/// Reaps children that have ended and were not started by spawn(). For process 1 of a container,
+/// which becomes the parent of whatever others leave behind. Only where nobody else waits for
+/// children. Any thread.
+void reap_strangers();
 
 /// Names a process, a child or not; invalid when there is none with that id.
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -21,9 +22,12 @@
 namespace muster {
 namespace {
 
-// Between the fields "session", "flags" and "starttime" of /proc/PID/stat.
+// Between the fields "session", "flags", "num_threads" and "starttime" of /proc/PID/stat.
 constexpr int kSessionToFlags = 2;
-constexpr int kFlagsToStart = 12;
+constexpr int kFlagsToThreads = 10;
+constexpr int kThreadsToStart = 1;
+/// What getdents(2) needs for one entry with a number for a name, and cannot put two of into.
+constexpr std::size_t kOneProcess = 32;
 /// PF_KTHREAD of the kernel, which no header tells.
 constexpr std::uint32_t kKernelThread = 0x00200000;
 
@@ -61,30 +65,50 @@ std::optional<ProcessEntry> read_entry(int proc, const char* name) {
   at += 3;
   if (!next_number(at, end, entry.parent) || !next_number(at, end, entry.group) ||
       !next_number(at, end, entry.session) || !skip_fields(at, end, kSessionToFlags) ||
-      !next_number(at, end, entry.flags) || !skip_fields(at, end, kFlagsToStart) ||
+      !next_number(at, end, entry.flags) || !skip_fields(at, end, kFlagsToThreads) ||
+      !next_number(at, end, entry.threads) || !skip_fields(at, end, kThreadsToStart) ||
       !next_number(at, end, entry.started)) {
     return std::nullopt;
   }
   return entry;
 }
 
-/// A file of /proc/PID; nothing when it cannot be read, and errno says why.
-std::optional<std::string> read_all(pid_t pid, const char* name) {
-  std::array<char, 64> path;
-  std::snprintf(path.data(), path.size(), "/proc/%d/%s", pid, name);
-  const UniqueFd fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return std::nullopt;
+/// A file of /proc: empty when there is nothing (any more), absent when it is not for this user.
+std::optional<std::string> read_all(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid() && errno == EACCES) return std::nullopt;
+  if (!fd.valid()) return std::string();
   std::string text(1 << 16, '\0');
   std::size_t length = 0;
   for (;;) {
     const ssize_t got = ::read(fd.get(), text.data() + length, text.size() - length);
-    if (got < 0) return std::nullopt;
+    if (got < 0) return std::string();
     if (got == 0) break;
     length += static_cast<std::size_t>(got);
     if (length == text.size()) text.resize(text.size() * 2);
   }
   text.resize(length);
   return text;
+}
+
+/// As read_all(), of the first thread that shows anything: the main one may have ended long since.
+std::optional<std::string> read_of_process(pid_t pid, const std::string& name) {
+  const std::string folder = "/proc/" + std::to_string(pid) + "/";
+  auto text = read_all(folder + name);
+  if (!text || !text->empty()) return text;
+  const std::unique_ptr<DIR, int (*)(DIR*)> threads(::opendir((folder + "task").c_str()),
+                                                    &::closedir);
+  if (!threads) return text;
+  while (const dirent* each = ::readdir(threads.get())) {
+    if (each->d_name[0] == '.') continue;
+    text = read_all(folder + "task/" + each->d_name + "/" + name);
+    if (!text || !text->empty()) return text;
+  }
+  return text;
+}
+
+bool contains(const std::vector<pid_t>& all, pid_t wanted) {
+  return std::find(all.begin(), all.end(), wanted) != all.end();
 }
 
 /// `strings` ends each with a zero.
@@ -103,21 +127,29 @@ bool ProcessEntry::is_of_kernel() const {
   return (flags & kKernelThread) != 0;
 }
 
-void ProcessTable::look() {
+void ProcessTable::look(const std::function<void(const ProcessEntry&)>& seen) {
   entries_.clear();
   const UniqueFd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   MUSTER_CHECK(proc.valid());
-  // Not readdir(3), which allocates.
-  alignas(dirent64) std::array<char, 8192> buffer;
+  // Not readdir(3), which allocates, and lists so many ahead that a process which starts another
+  // and ends would be gone when its turn comes, with its successor not on the list.
+  alignas(dirent64) std::array<char, sizeof(dirent64)> buffer;
   for (;;) {
-    const ssize_t length = ::getdents64(proc.get(), buffer.data(), buffer.size());
+    ssize_t length = ::getdents64(proc.get(), buffer.data(), kOneProcess);
+    // A name too long for that is no process.
+    if (length < 0 && errno == EINVAL) {
+      length = ::getdents64(proc.get(), buffer.data(), buffer.size());
+    }
     MUSTER_CHECK(length >= 0);
     if (length == 0) return;
     for (ssize_t offset = 0; offset < length;) {
       const auto* each = reinterpret_cast<const dirent64*>(buffer.data() + offset);
       offset += each->d_reclen;
       if (each->d_name[0] < '0' || each->d_name[0] > '9') continue;
-      if (const auto entry = read_entry(proc.get(), each->d_name)) entries_.push_back(*entry);
+      const auto entry = read_entry(proc.get(), each->d_name);
+      if (!entry) continue;
+      entries_.push_back(*entry);
+      if (seen) seen(*entry);
     }
   }
 }
@@ -144,24 +176,41 @@ std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
 void ProcessTable::kill_descendants(pid_t root) {
   constexpr int kLooksMax = 16;
   const pid_t session = ::getsid(0);
-  std::vector<pid_t> told;
+  told_.clear();
   bool fresh = true;
   // One that forked while this looked has a child that was not seen: again, until nobody is new.
   for (int looks = 0; fresh && looks < kLooksMax; ++looks) {
     fresh = false;
-    look();
-    for (const ProcessEntry& each : descendants(root)) {
-      // A session that is not ours was made below `root`, and all of its groups were. Also of one
-      // that has ended: a chain of processes, each the parent of the next, is faster than this
-      // look.
-      if (each.session != session) ::kill(-each.group, SIGKILL);
+    // Whose parent has ended is the child of a subreaper and dies as soon as it is seen: a chain
+    // whose every process has a session of its own shares no group.
+    look([root](const ProcessEntry& each) {
+      if (each.parent == root && !each.ended()) ::kill(each.pid, SIGKILL);
+    });
+    groups_.clear();
+    const auto found = descendants(root);
+    const auto others = all().subspan(found.size());
+    for (const ProcessEntry& each : found) {
+      // Also of one that has ended: a chain of processes, each the parent of the next, is faster
+      // than this look.
+      if (!contains(groups_, each.group)) {
+        groups_.push_back(each.group);
+        const bool shared = std::any_of(others.begin(), others.end(), [&](const auto& other) {
+          return other.group == each.group;
+        });
+        // A session that is not ours was made below `root`, and all of its groups were.
+        if (!shared || each.session != session) kill_group(each.group);
+      }
       if (each.ended()) continue;
       ::kill(each.pid, SIGKILL);
-      if (std::find(told.begin(), told.end(), each.pid) != told.end()) continue;
-      told.push_back(each.pid);
+      if (contains(told_, each.pid)) continue;
+      told_.push_back(each.pid);
       fresh = true;
     }
   }
+}
+
+void kill_group(pid_t group) {
+  if (group > 1) ::kill(-group, SIGKILL);
 }
 
 std::optional<ProcessEntry> look_at(pid_t pid) {
@@ -171,19 +220,18 @@ std::optional<ProcessEntry> look_at(pid_t pid) {
 }
 
 Trace trace_of(const ProcessEntry& entry, std::string_view assignment) {
-  const auto environment = read_all(entry.pid, "environ");
-  if (!environment && errno == EACCES) return Trace::kAbsent;
-  if (environment && holds(*environment, assignment)) return Trace::kPresent;
-  if (environment && !environment->empty()) return Trace::kAbsent;
   if (entry.is_of_kernel()) return Trace::kAbsent;
+  const auto environment = read_of_process(entry.pid, "environ");
+  if (environment && holds(*environment, assignment)) return Trace::kPresent;
+  if (!environment || !environment->empty()) return Trace::kAbsent;
   // Without an environment by choice, it still has its arguments. In the middle of exec it has
   // neither, and of one that has ended there is nothing to read.
-  const auto arguments = read_all(entry.pid, "cmdline");
+  const auto arguments = read_of_process(entry.pid, "cmdline");
   return arguments && !arguments->empty() ? Trace::kAbsent : Trace::kUnclear;
 }
 
 bool started_with(pid_t pid, std::string_view assignment) {
-  const auto environment = read_all(pid, "environ");
+  const auto environment = read_of_process(pid, "environ");
   return environment && holds(*environment, assignment);
 }
 

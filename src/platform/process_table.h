@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -16,11 +17,13 @@ struct ProcessEntry {
   pid_t parent;
   pid_t group;
   pid_t session;
-  char state;             ///< As in /proc/PID/stat; 'Z' has ended and waits to be reaped.
+  char state;             ///< As in /proc/PID/stat, of the main thread.
+  std::uint32_t threads;  ///< With the main one, also when that has ended and others go on.
   std::uint32_t flags;    ///< Of the kernel.
   std::uint64_t started;  ///< In the kernel's ticks: who is younger has no lower number.
 
-  [[nodiscard]] bool ended() const { return state == 'Z' || state == 'X'; }
+  /// It waits to be reaped, and no thread of it runs.
+  [[nodiscard]] bool ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
   [[nodiscard]] bool is_of_kernel() const;
 };
 
@@ -29,26 +32,38 @@ struct ProcessEntry {
 /// Allocates only when there are more processes than ever before. One thread.
 class ProcessTable {
  public:
-  explicit ProcessTable(std::size_t expected = 4096) { entries_.reserve(expected); }
+  explicit ProcessTable(std::size_t expected = 4096) {
+    entries_.reserve(expected);
+    told_.reserve(expected);
+    groups_.reserve(expected);
+  }
 
-  void look();
+  /// `seen` is told of each process at once, before the next one is looked at.
+  void look(const std::function<void(const ProcessEntry&)>& seen = {});
   [[nodiscard]] std::span<const ProcessEntry> all() const { return entries_; }
   /// Children of `root`, their children and so on; `root` itself is none. A process whose parent
   /// died belongs to the subreaper that adopted it.
   [[nodiscard]] std::span<const ProcessEntry> descendants(pid_t root);
-  /// Looks, and sends KILL to every descendant of `root`, and at once to the whole of each process
-  /// group in a session that was made below it, which no fork can outrun; looks again until nobody
-  /// is new. `root` must be in the session of this process.
+  /// Looks, and sends KILL to every descendant of `root`, and at once, which no fork can outrun, to
+  /// the whole of each process group that has only descendants in it or is in a session that was
+  /// made below; looks again until nobody is new. `root` must be in the session of this process.
   void kill_descendants(pid_t root);
 
  private:
   std::vector<ProcessEntry> entries_;
+  std::vector<pid_t> told_;    ///< By the kill in progress.
+  std::vector<pid_t> groups_;  ///< Judged during its current look.
 };
+
+/// Sends KILL to a process group. Of the numbers that kill(2) takes for something else, to nobody:
+/// a process whose group is outside of this pid namespace shows group 0.
+void kill_group(pid_t group);
 
 /// One process; nothing when there is none with that id.
 [[nodiscard]] std::optional<ProcessEntry> look_at(pid_t pid);
 
-/// Whether the environment that a process was started with holds a NAME=value.
+/// Whether the environment that a process was started with holds a NAME=value. Asked of any thread,
+/// since one that has ended shows none.
 enum class Trace {
   kAbsent,  ///< Also when the process is another user's.
   kPresent,

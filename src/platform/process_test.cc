@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +13,7 @@
 
 #include "platform/event_loop.h"
 #include "platform/process_table.h"
+#include "platform/system_clock.h"
 
 namespace muster {
 namespace {
@@ -103,6 +106,46 @@ TEST(ProcessTest, SignalsIgnoredHereAreNotIgnoredThere) {
   ASSERT_TRUE(process);
   process->signal(SIGTERM);
   EXPECT_EQ(process->wait().signal, SIGTERM);
+}
+
+TEST(ProcessTest, WhoeverIgnoresTheEndOfChildrenStillLearnsHowTheyEnded) {
+  for (const int flags : {0, SA_NOCLDWAIT}) {
+    struct sigaction action {};
+    action.sa_handler = flags == 0 ? SIG_IGN : SIG_DFL;
+    action.sa_flags = flags;
+    struct sigaction before {};
+    ::sigaction(SIGCHLD, &action, &before);
+    auto process = spawn({.argv = {"sh", "-c", "exit 7"}});
+    EXPECT_TRUE(process && process->wait().code == 7);
+    ::sigaction(SIGCHLD, &before, nullptr);
+  }
+}
+
+TEST(ProcessTest, TooFewDescriptorsAreAnErrorAndNotAnEarlyEnd) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{32, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  const auto process = spawn({.argv = {"true"}});
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(process.is(Errc::kUnavailable));
+  EXPECT_EQ(process.error().message, "cannot run true: Too many open files");
+}
+
+TEST(ProcessTest, StrangersAreReapedAndOwnChildrenAreNot) {
+  auto own = spawn({.argv = {"sh", "-c", "exit 7"}});
+  ASSERT_TRUE(own);
+  pollfd ended{own->pidfd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&ended, 1, 30'000), 1);
+  // It hides the stranger until it is reaped.
+  reap_strangers();
+  EXPECT_EQ(own->wait().code, 7);
+
+  const pid_t stranger = ::fork();
+  if (stranger == 0) ::_exit(0);
+  const MonoTime limit = boot_now() + 30s;
+  while (look_at(stranger) && boot_now() < limit) reap_strangers();
+  EXPECT_FALSE(look_at(stranger));
 }
 
 TEST(ProcessTest, ALoopLearnsOfTheEndThroughThePidfd) {

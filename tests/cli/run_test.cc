@@ -287,6 +287,31 @@ TEST_F(RunTest, HooksRunBeforeTheCommandAndAfterTheTerm) {
   EXPECT_EQ(content(log), "gain 1\nwork\nloss 1 job stopped\n");
 }
 
+TEST_F(RunTest, StandardInputAndOutputAreTheCommandsAndNotTheHooks) {
+  const Outcome outcome =
+      run_muster({"run", "--arbiter", store_, "--name", "job", "--on-gain", "cat; echo gained",
+                  "--on-loss-exec", "cat; echo lost", "--", "cat"},
+                 {}, " <" + write("input", "for the command\n"));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.out, "for the command\n");
+  EXPECT_THAT(outcome.err, HasSubstr("gained\n"));
+  EXPECT_THAT(outcome.err, HasSubstr("lost\n"));
+}
+
+// As the entrypoint of a container it becomes the parent of whatever others leave behind; so it
+// does here, of a child that the shell has left it.
+TEST_F(RunTest, ChildrenThatItDidNotStartAreReaped) {
+  // The command is the child of the guardian, and that of muster.
+  const std::string command =
+      "read -r _ _ _ muster _ < /proc/$PPID/stat;"
+      "for i in $(seq 300); do"
+      "  sleep 0.1; cat /proc/[0-9]*/stat 2>/dev/null | grep -q \"(sleep) . $muster \" || exit 0;"
+      "done; exit 9";
+  EXPECT_EQ(run_program({"sh", "-c", "sleep 0.5 & exec \"$@\"", "sh", MUSTER_PROGRAM, "run",
+                         "--arbiter", store_, "--name", "job", "--", "sh", "-c", command}),
+            0);
+}
+
 TEST_F(RunTest, AGainHookThatFailsStartsNothing) {
   const Outcome outcome = job({"--on-gain", "exit 4"}, {"echo", "ran"});
   EXPECT_EQ(outcome.code, 73);

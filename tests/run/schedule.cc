@@ -49,7 +49,7 @@ class Schedule {
   };
 
   void start(std::size_t i) {
-    static constexpr std::array<const char*, 3> kModes = {"calm", "stubborn", "daemon"};
+    static constexpr std::array<const char*, 4> kModes = {"calm", "threads", "stubborn", "daemon"};
     RunSpec spec;
     spec.arbiter = judge_->url();
     spec.name = "work";

@@ -2,9 +2,11 @@
 //
 // It appends one line to DIRECTORY/log when it starts, and then writes the boot clock into a file
 // of its own every millisecond, through a mapping, so that kill -9 at any instant leaves its last
-// moment there. Modes: "calm" ends when asked, after a while; "stubborn" ignores that; "daemon"
-// leaves a grandchild in a session of its own that does the same and ignores everything.
+// moment there. Modes: "calm" ends when asked, after a while; "threads" does, too, but its main
+// thread has ended long before; "stubborn" ignores that; "daemon" leaves a grandchild in a session
+// of its own that does the same and ignores everything.
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -15,6 +17,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -76,6 +79,17 @@ void leave_grandchild(const std::string& directory) {
   }
 }
 
+[[noreturn]] void work(Evidence evidence) {
+  int left = 30;  // Work that is under way when the request comes.
+  while (left > 0) {
+    evidence.tick();
+    wait_a_millisecond();
+    if (asked_to_end != 0) --left;
+  }
+  evidence.tick();
+  std::_Exit(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,14 +99,12 @@ int main(int argc, char** argv) {
   ::signal(SIGTERM, [](int) { asked_to_end = 1; });
   if (mode == "stubborn") ::signal(SIGTERM, SIG_IGN);
 
-  Evidence evidence(directory, mode);
+  const Evidence evidence(directory, mode);
   if (mode == "daemon") leave_grandchild(directory);
-  int left = 30;  // Work that is under way when the request comes.
-  while (left > 0) {
-    evidence.tick();
-    wait_a_millisecond();
-    if (asked_to_end != 0) --left;
+  if (mode == "threads") {
+    // Never destroyed: it ends the process itself.
+    static const std::thread worker(work, evidence);
+    ::pthread_exit(nullptr);
   }
-  evidence.tick();
-  return 0;
+  work(evidence);
 }

@@ -82,6 +82,8 @@ SupervisionActions Supervision::child_started(std::size_t child, MonoTime now) {
 SupervisionActions Supervision::child_failed_to_start(std::size_t child, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
+  // A lease that ends too soon to start anything is no fault of the child.
+  stop_if_due(now);
   enter(c, State::kAbsent, now);
   if (phase_ == Phase::kUp) begin_stop(EndCause::kStartFailed, child, now);
   return advance(now);

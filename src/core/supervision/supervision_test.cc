@@ -251,6 +251,13 @@ TEST(SupervisionTest, AChildThatCannotBeStartedFailsTheTree) {
   EXPECT_EQ(scene.story(), "ending start-failed, term 0");
 }
 
+TEST(SupervisionTest, AChildThatCannotBeStartedBecauseTheLeaseEndsHasNotFailed) {
+  Scene scene({}, {{.ready_after = 1h}});
+  scene.start(Scene::kBegin + 6s);
+  scene.note(scene.tree.child_failed_to_start(0, scene.now + 5400ms));
+  EXPECT_EQ(scene.story(), "start 0, ending deadline, ended");
+}
+
 // C08: nor does one that never gets ready.
 TEST(SupervisionTest, AChildThatIsNotReadyInTimeFailsTheTree) {
   ChildRules says_so;

@@ -13,6 +13,7 @@
 #include "core/log/entry.h"
 #include "core/log/manifest.h"
 #include "core/membership/testing.h"
+#include "core/membership/wire.h"
 #include "log/archive.h"
 
 namespace muster::compat {
@@ -140,19 +141,41 @@ std::string parts(cluster::ClusterState& of) {
   return bytes;
 }
 
-void add_snapshot(std::vector<Sample>& all) {
+/// The same without the nodes that were removed, which were not always remembered.
+std::string without_departed(const std::string& snapshot) {
+  membership::WireWriter out;
+  for (membership::WireReader in(snapshot); in.next();) {
+    std::string record(in.message());
+    if (in.field() == 1) {
+      std::string kept, dropped;
+      for (membership::WireReader header(record); header.next();) {
+        header.keep(header.field() == 8 ? dropped : kept);
+      }
+      record = kept;
+    }
+    out.message(in.field(), record);
+  }
+  return out.bytes();
+}
+
+Sample snapshot(std::string file, const std::string& bytes) {
+  return {std::move(file), bytes, [bytes](const std::string& stored) -> std::string {
+            cluster::SnapshotAssembler assembler;
+            if (Status s = assembler.add(stored); !s) return s.error().message;
+            auto read = assembler.finish();
+            if (!read) return read.error().message;
+            const cluster::ClusterState wanted = state();
+            const bool equal = read->servers() == wanted.servers() &&
+                               read->topology().version() == wanted.topology().version() &&
+                               parts(*read) == bytes;
+            return equal ? "" : "reads as something else";
+          }};
+}
+
+void add_snapshots(std::vector<Sample>& all) {
   cluster::ClusterState made = state();
-  all.push_back({"cluster-snapshot.hex", parts(made), [](const std::string& stored) -> std::string {
-                   cluster::SnapshotAssembler assembler;
-                   if (Status s = assembler.add(stored); !s) return s.error().message;
-                   auto read = assembler.finish();
-                   if (!read) return read.error().message;
-                   cluster::ClusterState wanted = state();
-                   const bool equal = read->servers() == wanted.servers() &&
-                                      read->topology().version() == wanted.topology().version() &&
-                                      parts(*read) == parts(wanted);
-                   return equal ? "" : "reads as something else";
-                 }});
+  all.push_back(snapshot("cluster-snapshot.hex", without_departed(parts(made))));
+  all.push_back(snapshot("cluster-snapshot-departed.hex", parts(made)));
 }
 
 void add_backup(std::vector<Sample>& all) {
@@ -219,7 +242,7 @@ std::vector<Sample> samples() {
   std::vector<Sample> all;
   add_commands(all);
   add_log(all);
-  add_snapshot(all);
+  add_snapshots(all);
   add_backup(all);
   add_election(all);
   return all;

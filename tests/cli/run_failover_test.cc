@@ -148,7 +148,7 @@ TEST_F(RunFailoverTest, ANodeThatCannotStartTheWorkMakesRoom) {
 }
 
 TEST_F(RunFailoverTest, AGuardianThatIsKilledGivesNoReceiptAndIsExitCode73) {
-  Runner first(store_, "n1", {}, witness());
+  Runner first(store_, "n1", {"--lease-timeout", "30s"}, witness());
   const auto started = first.next("child_started");
   ASSERT_FALSE(started.is_null());
   const std::string status =
@@ -159,7 +159,7 @@ TEST_F(RunFailoverTest, AGuardianThatIsKilledGivesNoReceiptAndIsExitCode73) {
   EXPECT_EQ(first.next("exit")["code"], 73);
   EXPECT_EQ(first.finish(), 73);
   // Nothing was released: the next one waits for the lease.
-  EXPECT_EQ(run_job(store_, {"--wait", "500ms"}, {"true"}).code, 70);
+  EXPECT_EQ(run_job(store_, {"--wait", "3s"}, {"true"}).code, 70);
 }
 
 TEST_F(RunFailoverTest, StepDownMovesTheWorkToAnotherNode) {

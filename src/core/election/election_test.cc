@@ -68,11 +68,7 @@ TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
   Scene scene;
   scene.campaigns_in_a_new_namespace(kStart);
   scene.write_fails(Errc::kConflict, kStart);
-  LeaderState released = held_by("a", 3);
-  released.leader.reset();
-  released.released =
-      ReleaseReceipt{WorkerId("a"), Incarnation("incarnation-of-a"), released.epoch};
-  released.workers = {WorkerId("b")};
+  const LeaderState released = released_by("a", 3);
   scene.reads(released, "r5", kStart);
   scene.floor_is(3, kStart);
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(4));
@@ -143,12 +139,10 @@ TEST(ElectionTest, TakeoverWaitsAFullLeaseFromTheFirstReceiptAndSwapsAtThatRevis
   scene.reads(state, "r9", kStart);
   EXPECT_FALSE(scene.request);
   EXPECT_EQ(scene.election.wake_at(), kStart + 5s);
-  scene.wake(kStart + 14s);
-  scene.reads_unchanged(kStart + 14s);
+  scene.looks_again(kStart + 14s);
   EXPECT_FALSE(scene.request);
   EXPECT_EQ(scene.election.wake_at(), kStart + 15s);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
+  scene.looks_again(kStart + 15s);
   scene.workers_are({WorkerId("a"), WorkerId("b")}, kStart + 15s);
   scene.floor_is(4, kStart + 15s);
   scene.floor_raised(kStart + 15s);
@@ -161,8 +155,7 @@ TEST(ElectionTest, ALeaseIsAsLongAsItsHolderWrote) {
   Scene scene;
   scene.wake(kStart);
   scene.reads(held_by("a", 1, 40s), "r1", kStart);
-  scene.wake(kStart + 39s);
-  scene.reads_unchanged(kStart + 39s);
+  scene.looks_again(kStart + 39s);
   EXPECT_FALSE(scene.request);
 }
 
@@ -183,14 +176,12 @@ TEST(ElectionTest, WhoIsNotFirstWaitsOneTurnAndThenTries) {
   state.workers = {WorkerId("a"), WorkerId("b"), WorkerId("c")};
   scene.wake(kStart);
   scene.reads(state, "r1", kStart);
-  scene.wake(kStart + 15s);
-  scene.reads_unchanged(kStart + 15s);
+  scene.looks_again(kStart + 15s);
   EXPECT_FALSE(scene.request);
   const MonoTime turn = scene.election.wake_at();
   EXPECT_GE(turn, kStart + 15500ms);
   EXPECT_LE(turn, kStart + 16s);
-  scene.wake(turn);
-  scene.reads_unchanged(turn);
+  scene.looks_again(turn);
   EXPECT_TRUE(scene.asks<ReadFloor>());
 }
 
@@ -245,11 +236,7 @@ TEST(ElectionTest, AFloorReadBeforeTheStateChangedIsReadAgain) {
   scene.reads_absent(kStart);
   scene.floor_absent(kStart);
   scene.workers_are({WorkerId("a"), WorkerId("b")}, kStart);
-  LeaderState released = held_by("a", 1);
-  released.leader.reset();
-  released.released =
-      ReleaseReceipt{WorkerId("a"), Incarnation("incarnation-of-a"), released.epoch};
-  released.workers = {WorkerId("b")};
+  const LeaderState released = released_by("a", 1);
   scene.wake(kStart + 1s);
   scene.reads(released, "r2", kStart + 1s);
   ASSERT_TRUE(scene.asks<ReadFloor>());
@@ -262,11 +249,9 @@ TEST(ElectionTest, WhoSteppedDownDoesNotWinAgainAtOnce) {
   scene.becomes_leader(kStart);
   scene.resign({.hold_off = 30s, .preferred = {}}, kStart + 1s);
   scene.written("r2", kStart + 1s);
-  scene.wake(kStart + 6s);
-  scene.reads_unchanged(kStart + 6s);
+  scene.looks_again(kStart + 6s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 31s);
-  scene.reads_unchanged(kStart + 31s);
+  scene.looks_again(kStart + 31s);
   EXPECT_TRUE(scene.asks<ListWorkers>());
 }
 
@@ -351,8 +336,7 @@ TEST(ElectionTest, AReleaseThatDoesNotLandIsTriedAgainAfterAWait) {
   scene.write_fails(Errc::kAmbiguous, kStart + 1s);
   scene.reads_unchanged(kStart + 1s);
   EXPECT_FALSE(scene.request);
-  scene.wake(kStart + 2s);
-  scene.reads_unchanged(kStart + 2s);
+  scene.looks_again(kStart + 2s);
   EXPECT_TRUE(scene.asks<WriteState>());
 }
 

@@ -32,6 +32,15 @@ inline LeaderState held_by(const char* id, std::uint64_t epoch, Duration lease =
   return state;
 }
 
+/// In order, with a receipt; "b" is alive.
+inline LeaderState released_by(const char* id, std::uint64_t epoch) {
+  LeaderState state = held_by(id, epoch);
+  state.leader.reset();
+  state.released = ReleaseReceipt{WorkerId(id), state.incarnation, state.epoch};
+  state.workers = {WorkerId("b")};
+  return state;
+}
+
 /// One worker and a hand that answers for the store, so that a test reads as a timeline.
 class Scene {
  public:
@@ -58,6 +67,11 @@ class Scene {
     take(election.state_read(SeenState{Revision(revision), state, {}, {}}, at));
   }
   void reads_unchanged(MonoTime at) { take(election.state_read(Error{Errc::kUnchanged, ""}, at)); }
+  /// A heartbeat that finds what the last one found.
+  void looks_again(MonoTime at) {
+    wake(at);
+    reads_unchanged(at);
+  }
   void reads_absent(MonoTime at) { take(election.state_read(Error{Errc::kNotFound, ""}, at)); }
   void reads_garbage(const char* revision, Epoch salvaged, MonoTime at) {
     take(election.state_read(SeenState{Revision(revision), {}, "garbage", salvaged}, at));

@@ -1,11 +1,14 @@
 // What an election costs and how fast it is, on a real S3 (radosgw), with the default timings:
 // requests per heartbeat counted at the server, time to the first leader, failover after a crash,
-// handover after a graceful stop, and the price of a month.
+// handover after a graceful stop, and the price of a month. Beside it, in the same run, s3db.js,
+// whose coordinator this one follows.
 //   bench_election [SECONDS of steady state]
 #include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -15,17 +18,28 @@
 #include "bench/election_steady.h"
 #include "bench/load.h"
 #include "bench/report.h"
+#include "bench/s3db_peer.h"
 #include "platform/system_clock.h"
 #include "tests/support/radosgw.h"
 
 namespace muster::bench {
 namespace {
 
-void note_others(Report& report) {
-  report.note("measured elsewhere, s3db.js 21.6 with the same timings, not in this run:");
-  report.note(
-      "4.5-5.1 requests per worker-cycle, 17.8-32.0 s after a crash, 1.6-14.5 s gracefully");
-}
+struct Timings {
+  const char* name;
+  int heartbeat_ms, jitter_ms, lease_ms, worker_timeout_ms;
+  [[nodiscard]] std::string json() const {
+    const auto option = [](const char* key, int ms) {
+      return std::string("\"") + key + "\": " + std::to_string(ms);
+    };
+    return "{" + option("heartbeatInterval", heartbeat_ms) + ", " +
+           option("heartbeatJitter", jitter_ms) + ", " + option("leaseTimeout", lease_ms) + ", " +
+           option("workerTimeout", worker_timeout_ms) + ", " +
+           option("startupJitterMax", heartbeat_ms) + "}";
+  }
+};
+constexpr Timings kDefaults{"default timings", 5000, 1000, 15000, 20000};
+constexpr Timings kShort{"short timings (1 s, lease 3 s)", 1000, 200, 3000, 5000};
 
 void judge(Report& report, const std::vector<SteadyFleet::Result>& results) {
   report.at_most("requests per worker-cycle, 1 worker", results[0].per_cycle(), 2, "");
@@ -66,7 +80,39 @@ void show(Report& report, const std::vector<std::unique_ptr<SteadyFleet>>& fleet
                table);
 }
 
-void steady_state(Report& report, RadosGateway& gateway, Duration window) {
+constexpr std::size_t kPeers = 8;
+
+/// Beside Muster's fleets, at the same time.
+struct PeerFleet {
+  PeerFleet(const S3dbPeer& peer, RadosGateway& gateway, const std::string& options) {
+    const int port = free_port();
+    gateway.start(port);
+    fleet = std::make_unique<S3dbSteadyFleet>(peer.worker(port, "s3db-steady", options), kPeers,
+                                              gateway.admin_socket(port));
+  }
+  void show(Report& report, const SteadyFleet::Result& ours) const {
+    report.note("s3db.js " + std::string(S3dbPeer::kVersion) + ", " + std::to_string(kPeers) +
+                " workers, at the same time: " + std::to_string(result.cycles) + " cycles, " +
+                std::to_string(result.requests.requests) + " requests, " +
+                figure(result.per_cycle(), 3) + " per cycle");
+    report.data()["steady_s3db"] = {{"workers", kPeers},
+                                    {"seconds", std::chrono::duration<double>(result.wall).count()},
+                                    {"cycles", result.cycles},
+                                    {"requests", result.requests.requests},
+                                    {"gets", result.requests.gets},
+                                    {"puts", result.requests.puts},
+                                    {"others", result.requests.others()},
+                                    {"requests_per_cycle", result.per_cycle()}};
+    report.at_most("requests per worker-cycle, 8 workers, times those of s3db.js",
+                   ours.per_cycle() / result.per_cycle(), 0.5, "");
+  }
+
+  std::unique_ptr<S3dbSteadyFleet> fleet;
+  S3dbSteadyFleet::Result result;
+};
+
+void steady_state(Report& report, RadosGateway& gateway, const std::optional<S3dbPeer>& peer,
+                  Duration window) {
   report.title("steady state: heartbeat 5 s + 0-1 s, lease 15 s, worker timeout 20 s, " +
                std::to_string(to_ms(window) / 1000) + " s, requests as radosgw counts them");
   std::vector<std::unique_ptr<SteadyFleet>> fleets;
@@ -81,7 +127,10 @@ void steady_state(Report& report, RadosGateway& gateway, Duration window) {
   add("8 workers", 8, 1);
   add("100 workers", 100, 1);
   add("1 worker, 10 plugins", 1, 10);
+  std::optional<PeerFleet> peers;
+  if (peer) peers.emplace(*peer, gateway, kDefaults.json());
   for (const auto& fleet : fleets) fleet->settle();
+  if (peers) peers->fleet->settle();
 
   std::vector<SteadyFleet::Result> results(fleets.size());
   const Duration cpu = process_cpu();
@@ -89,6 +138,7 @@ void steady_state(Report& report, RadosGateway& gateway, Duration window) {
   for (std::size_t i = 0; i < fleets.size(); ++i) {
     threads.emplace_back([&, i] { results[i] = fleets[i]->measure(window); });
   }
+  if (peers) threads.emplace_back([&] { peers->result = peers->fleet->measure(window); });
   for (std::thread& thread : threads) thread.join();
   const Duration spent = process_cpu() - cpu;
 
@@ -100,6 +150,7 @@ void steady_state(Report& report, RadosGateway& gateway, Duration window) {
   report.note("own CPU for a worker-cycle, all fleets together: " + figure(cpu_us, 0) + " us");
   report.note("USD/month: S3 Standard, us-east-1, GET 0.0004 and PUT or LIST 0.005 per 1,000");
   judge(report, results);
+  if (peers) peers->show(report, results[1]);
 }
 
 void summarize(Report& report, const std::string& what, const std::vector<double>& samples,
@@ -130,39 +181,69 @@ void first_leader(Report& report, RadosGateway& gateway) {
   }
 }
 
-struct Timings {
-  std::string name;
-  int heartbeat_ms, jitter_ms, lease_ms, worker_timeout_ms;
-  [[nodiscard]] std::string json() const {
-    const auto option = [](const char* key, int ms) {
-      return std::string("\"") + key + "\": " + std::to_string(ms);
-    };
-    return "{" + option("heartbeatInterval", heartbeat_ms) + ", " +
-           option("heartbeatJitter", jitter_ms) + ", " + option("leaseTimeout", lease_ms) + ", " +
-           option("workerTimeout", worker_timeout_ms) + ", " +
-           option("startupJitterMax", heartbeat_ms) + "}";
-  }
+struct Replacements {
+  std::vector<double> crashed;
+  std::vector<double> stopped;
 };
 
-void replacements(Report& report, RadosGateway& gateway, const Timings& timings) {
-  ElectionFleet::Options options;
-  options.url = gateway.url("fleet-" + std::to_string(timings.lease_ms));
-  options.coordinator_options = timings.json();
-  report.title(timings.name + ": " + std::to_string(options.namespaces) +
-               " namespaces at once, 3 processes each; every leader killed, then every new one " +
-               "asked to stop");
+/// Kills the leader of every namespace, later asks each new one to stop.
+Replacements replace_all(const ElectionFleet::Options& options, const Timings& timings) {
   ElectionFleet fleet(options);
   const Duration heartbeat = std::chrono::milliseconds(timings.heartbeat_ms);
   const Duration lease = std::chrono::milliseconds(timings.lease_ms);
-  fleet.await_leaders(1min);
+  fleet.await_leaders(2min);
   sleep_for(3 * heartbeat);
-  const auto crashed = fleet.replace_leaders(SIGKILL, 3 * lease);
-  summarize(report, timings.name + ": crash (kill -9) to next leader", crashed, options.namespaces,
+  Replacements waits;
+  waits.crashed = fleet.replace_leaders(SIGKILL, lease, 3 * lease);
+  sleep_for(3 * heartbeat);
+  waits.stopped = fleet.replace_leaders(SIGTERM, lease, 3 * lease);
+  return waits;
+}
+
+std::string trials(const ElectionFleet::Options& options) {
+  return std::to_string(options.namespaces) +
+         " namespaces at once, 3 processes each; every leader killed, then every new one asked to "
+         "stop";
+}
+
+Replacements replacements(Report& report, RadosGateway& gateway, const Timings& timings) {
+  ElectionFleet::Options options;
+  options.command =
+      muster_worker(gateway.url("fleet-" + std::to_string(timings.lease_ms)), timings.json());
+  const std::string name = timings.name;
+  report.title(name + ": " + trials(options));
+  Replacements waits = replace_all(options, timings);
+  summarize(report, name + ": crash (kill -9) to next leader", waits.crashed, options.namespaces,
             timings.lease_ms / 1000.0 + 2);
-  sleep_for(3 * heartbeat);
-  const auto stopped = fleet.replace_leaders(SIGTERM, 3 * lease);
-  summarize(report, timings.name + ": SIGTERM to next leader", stopped, options.namespaces,
+  summarize(report, name + ": SIGTERM to next leader", waits.stopped, options.namespaces,
             timings.heartbeat_ms / 1000.0);
+  return waits;
+}
+
+void compare(Report& report, const std::string& what, const std::vector<double>& ours,
+             const std::vector<double>& theirs, std::size_t trials) {
+  report.data()["s3db.js: " + what] = theirs;
+  report.note("s3db.js: " + what + ": " + std::to_string(theirs.size()) + " of " +
+              std::to_string(trials) + " trials ended in three leases");
+  if (ours.empty() || theirs.empty()) return;
+  report.note("s3db.js: " + what + ": min " + figure(percentile(theirs, 0), 2) + ", median " +
+              figure(percentile(theirs, 0.5), 2) + ", max " + figure(percentile(theirs, 1), 2) +
+              " s");
+  report.at_most(what + ", median, times that of s3db.js",
+                 percentile(ours, 0.5) / percentile(theirs, 0.5), 1, "");
+}
+
+void peer_replacements(Report& report, RadosGateway& gateway, const S3dbPeer& peer,
+                       const Replacements& ours) {
+  ElectionFleet::Options options;
+  options.namespaces = 10;
+  options.command = peer.worker(gateway.port(), "s3db-fleet", kDefaults.json());
+  report.title("s3db.js " + std::string(S3dbPeer::kVersion) +
+               ", the same timings: " + trials(options));
+  const Replacements theirs = replace_all(options, kDefaults);
+  compare(report, "crash (kill -9) to next leader", ours.crashed, theirs.crashed,
+          options.namespaces);
+  compare(report, "SIGTERM to next leader", ours.stopped, theirs.stopped, options.namespaces);
 }
 
 int run(Duration window) {
@@ -173,11 +254,13 @@ int run(Duration window) {
   ::unsetenv("AWS_SESSION_TOKEN");
   Report report("election");
   RadosGateway gateway;
-  note_others(report);
+  const std::optional<S3dbPeer> peer = S3dbPeer::install();
+  if (!peer) report.note("without s3db.js beside it, which could not be installed here");
   first_leader(report, gateway);
-  replacements(report, gateway, {"default timings", 5000, 1000, 15000, 20000});
-  replacements(report, gateway, {"short timings (1 s, lease 3 s)", 1000, 200, 3000, 5000});
-  steady_state(report, gateway, window);
+  const Replacements ours = replacements(report, gateway, kDefaults);
+  if (peer) peer_replacements(report, gateway, *peer, ours);
+  replacements(report, gateway, kShort);
+  steady_state(report, gateway, peer, window);
   return report.finish();
 }
 

@@ -23,6 +23,12 @@ double seconds(Duration d) {
 
 }  // namespace
 
+ElectionFleet::Command muster_worker(const std::string& url, const std::string& options) {
+  return [=](const std::string& name_space, const std::string& worker) {
+    return std::vector<std::string>{worker_program(), url, name_space, worker, options};
+  };
+}
+
 ElectionFleet::ElectionFleet(const Options& options) {
   for (std::size_t n = 0; n < options.namespaces; ++n) {
     namespaces_.push_back(std::make_unique<Namespace>());
@@ -31,8 +37,7 @@ ElectionFleet::ElectionFleet(const Options& options) {
     for (std::size_t i = 0; i < options.workers_each; ++i) {
       Worker& worker = where.workers[i];
       worker.process = std::make_unique<ChildProcess>(
-          std::vector<std::string>{worker_program(), options.url, "trial-" + std::to_string(n),
-                                   "worker-" + std::to_string(i), options.coordinator_options});
+          options.command("trial-" + std::to_string(n), "worker-" + std::to_string(i)));
       worker.reader =
           std::thread([this, &where, i, &process = *worker.process] { read(where, i, process); });
     }
@@ -53,7 +58,9 @@ void ElectionFleet::read(Namespace& where, std::size_t worker, ChildProcess& pro
   for (std::string line = process.read_line(); !line.empty(); line = process.read_line()) {
     const nlohmann::json event = nlohmann::json::parse(line);
     if (event.at("event") != "term:began") continue;
-    const Term term{worker, event.at("epoch"), MonoTime(Duration(event.at("at")))};
+    // Who cannot read the boot clock is believed to have been told when it says so.
+    const MonoTime began = event.contains("at") ? MonoTime(Duration(event.at("at"))) : boot_now();
+    const Term term{worker, event.at("epoch"), began};
     const std::lock_guard lock(mutex_);
     if (!where.term || where.term->epoch < term.epoch) where.term = term;
     changed_.notify_all();
@@ -71,11 +78,15 @@ void ElectionFleet::await_leaders(Duration patience) {
   std::exit(1);
 }
 
-std::vector<double> ElectionFleet::replace_leaders(int signal, Duration patience) {
-  std::unique_lock lock(mutex_);
+std::vector<double> ElectionFleet::replace_leaders(int signal, Duration spread, Duration patience) {
   std::vector<Term> before;
   std::vector<MonoTime> sent;
+  const Duration pause = spread / static_cast<int>(namespaces_.size());
+  std::unique_lock lock(mutex_, std::defer_lock);
   for (const auto& where : namespaces_) {
+    if (lock.owns_lock()) lock.unlock();
+    sleep_for(pause);
+    lock.lock();
     before.push_back(*where->term);
     sent.push_back(boot_now());
     ::kill(where->workers[before.back().worker].process->pid(), signal);

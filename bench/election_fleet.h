@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,11 +19,13 @@ namespace muster::bench {
 /// after another. The processes end with it. One thread.
 class ElectionFleet {
  public:
+  /// The words that start one worker, whose output is that of election_worker.
+  using Command = std::function<std::vector<std::string>(const std::string& name_space,
+                                                         const std::string& worker)>;
   struct Options {
-    std::string url;
+    Command command;
     std::size_t namespaces = 20;
     std::size_t workers_each = 3;
-    std::string coordinator_options;  ///< JSON, as CoordinatorOptions::from_json takes it.
   };
   explicit ElectionFleet(const Options& options);
   ~ElectionFleet();
@@ -33,10 +36,12 @@ class ElectionFleet {
   /// none in time.
   void await_leaders(Duration patience);
 
-  /// Sends the signal to the leader of every namespace and waits for the next term of each.
+  /// Sends the signal to the leader of every namespace, one after the other over the time of
+  /// `spread`, so that none is hit at a moment that suits its lease, and waits for the next term of
+  /// each, the last for `patience`.
   /// Answers with the seconds from each signal to the moment at which the successor's own
   /// listener was told; fewer than there are namespaces when some had none in time.
-  [[nodiscard]] std::vector<double> replace_leaders(int signal, Duration patience);
+  [[nodiscard]] std::vector<double> replace_leaders(int signal, Duration spread, Duration patience);
 
  private:
   struct Term {
@@ -59,5 +64,9 @@ class ElectionFleet {
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Namespace>> namespaces_;
 };
+
+/// Muster's own worker; the options are JSON, as CoordinatorOptions::from_json takes them.
+[[nodiscard]] ElectionFleet::Command muster_worker(const std::string& url,
+                                                   const std::string& options);
 
 }  // namespace muster::bench

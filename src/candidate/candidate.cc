@@ -28,6 +28,12 @@ ElectionDriver::Options driver_options(const std::string& name, const CandidateO
   return result;
 }
 
+CandidateConfig machine_config(const CandidateOptions& options, const LeaderWork& work) {
+  CandidateConfig config = options.machine();
+  config.orderly_stop = work.stop_time();
+  return config;
+}
+
 WorkerRecord worker_record(const std::string& name, const ElectionConfig& config,
                            const CandidateOptions& options) {
   WorkerRecord record;
@@ -55,7 +61,7 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
       listener_(std::move(surroundings.listener)),
       probe_(std::move(surroundings.probe)),
       random_(surroundings.random.next()),
-      machine_(options_.machine(), Random(random_.next())),
+      machine_(machine_config(options_, work_), Random(random_.next())),
       monitor_(config.incarnation),
       driver_(loop_, store_, config, driver_options(name_, options_),
               {.on_event = [this](const ElectionEvent& event) { on(event); },

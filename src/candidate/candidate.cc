@@ -42,6 +42,7 @@ WorkerRecord worker_record(const std::string& name, const ElectionConfig& config
   record.pod = options.pod;
   record.plugin_name = "coordinator";
   record.name_space = name;
+  if (!options.eligible) record.aside = to_string(CandidateState::kIneligible);
   return record;
 }
 

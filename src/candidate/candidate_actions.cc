@@ -98,6 +98,9 @@ void Candidate::act(const candidate::Action& action) {
           },
           [&](const candidate::StateChange& a) {
             tell(telemetry::StateChanged{a.from, a.to});
+            const bool aside = a.to == CandidateState::kIneligible ||
+                               a.to == CandidateState::kPaused || a.to == CandidateState::kBackoff;
+            registration_.stand_aside(aside ? to_string(a.to) : "");
           },
           [&](const candidate::TermBegan& a) { tell(telemetry::BecameLeader{a.epoch}); },
           [&](const candidate::TermOver& a) {

@@ -178,7 +178,9 @@ void Candidate::set_eligible(bool eligible) {
 
 void Candidate::after_beat(bool failed) {
   store_answers_ = !failed;
-  if (!failed) store_failing_ = false;
+  // A store that answers reads and fails every write has not recovered.
+  const bool troubled = std::exchange(trouble_seen_, false);
+  if (!failed && !troubled) store_failing_ = false;
   const MonoTime now = loop_.now();
   const auto& state = driver_.election().last_state();
   const bool leads = driver_.election().leads(now);

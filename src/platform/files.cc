@@ -68,7 +68,16 @@ Result<UniqueFd> open_or_make_directory(const std::string& path) {
     }
     return failure(errno, "create " + path);
   }
+  return open_directory(path);
+}
+
+Result<UniqueFd> open_directory(const std::string& path) {
   return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+}
+
+Status replace(int fd, const UniqueFd& by) {
+  if (uninterrupted([&] { return ::dup3(by.get(), fd, O_CLOEXEC); }) >= 0) return Done{};
+  return failure(errno, "replace an open file");
 }
 
 Result<UniqueFd> open_at(int directory, const std::string& name, int flags) {

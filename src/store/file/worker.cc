@@ -106,9 +106,20 @@ std::optional<Worker::Queued> Worker::take(bool needs_lock) {
 
 void Worker::run() {
   while (!stopping()) {
+    follow_directory();
     run_lock_free_jobs();
     if (waiter_.wait(run_locked_jobs())) mark_watchers_due();
   }
+}
+
+void Worker::follow_directory() {
+  // While it stays away, each call is told so.
+  if (!directory_.removed() || !directory_.reopen()) return;
+  log_warn("the store's directory was removed and has come back; what it held is gone", {});
+  if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
+    log_warn("changes by other processes are seen late", {{"error", s.error().message}});
+  }
+  mark_watchers_due();
 }
 
 void Worker::run_lock_free_jobs() {

@@ -64,6 +64,8 @@ class Worker {
 
   void run();
   [[nodiscard]] bool stopping() EXCLUDES(mutex_);
+  /// When the directory was removed and has come back, goes on in the new one.
+  void follow_directory() EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Queued> take(bool needs_lock) EXCLUDES(mutex_);
   void run_lock_free_jobs();
   /// How long to wait before asking for the lock again; max when nothing waits for it.

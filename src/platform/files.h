@@ -80,7 +80,7 @@ class FileLock {
   /// False when another holds it. Never blocks on the other holder.
   [[nodiscard]] Result<bool> try_lock();
   void unlock();
-  /// The process that locked it last; 0 when that cannot be told.
+  /// The process that has it; 0 when that cannot be told, as of a program that is not this one.
   [[nodiscard]] int holder() const;
   [[nodiscard]] int fd() const { return file_.get(); }
 

@@ -59,7 +59,7 @@ bool Worker::withdraw(JobId id) {
   return false;
 }
 
-int Worker::blocked_by() const {
+std::optional<int> Worker::blocked_by() const {
   MutexLock lock(mutex_);
   return blocked_by_;
 }
@@ -137,7 +137,7 @@ Duration Worker::run_locked_jobs() {
     while (auto next = take(true)) next->job(locked.error());
     return due.empty() ? Duration::max() : kRetry;
   }
-  const int holder = *locked ? 0 : directory_.holder();
+  const auto holder = *locked ? std::nullopt : std::optional(directory_.holder());
   {
     MutexLock lock(mutex_);
     blocked_by_ = holder;

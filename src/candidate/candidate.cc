@@ -147,8 +147,13 @@ void Candidate::watch_store() {
       store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
 }
 
+// Heartbeats look as well, and oftener unless the lease is long: then this look notices first that
+// nobody leads.
 void Candidate::check() {
   check_timer_.arm(options_.election_interval, [this] { check(); });
+  const MonoTime now = loop_.now();
+  const bool old = now - looked_at_ >= options_.election_interval / 2;
+  if (took_part_ && !stopping_ && old && !driver_.election().leads(now)) driver_.nudge();
   tell(telemetry::ElectionCheck{current_leader()});
 }
 
@@ -178,6 +183,7 @@ void Candidate::set_eligible(bool eligible) {
 
 void Candidate::after_beat(bool failed) {
   store_answers_ = !failed;
+  looked_at_ = loop_.now();
   // A store that answers reads and fails every write has not recovered.
   const bool troubled = std::exchange(trouble_seen_, false);
   if (!failed && !troubled) store_failing_ = false;

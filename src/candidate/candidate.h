@@ -142,6 +142,7 @@ class Candidate {
   bool work_started_ = false;
   bool gone_ = false;
   bool store_answers_ = false;
+  MonoTime looked_at_{};        ///< The last heartbeat, good or bad.
   bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
   bool trouble_seen_ = false;   ///< Since the last heartbeat.
   std::vector<std::function<void()>> stopped_;

@@ -34,5 +34,22 @@ TEST(CandidateTest, AStoreThatAnswersReadsAndFailsWritesIsReportedOnce) {
   }
 }
 
+// A leader that is missing is noticed within the election interval, however rare the heartbeats.
+TEST(CandidateTest, TheElectionCheckLooksWhereHeartbeatsAreRare) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    world.options.lease = 60s;
+    world.options.election_interval = 1s;
+    auto& a = world.add("a");
+    world.run(5s);
+    world.add("b");
+    world.run(30s);
+    ASSERT_TRUE(a.leads());
+    a.tell([](Candidate& candidate) { candidate.stop([] {}); });
+    EXPECT_LT(world.run_until([&] { return world.leader() && world.leader() != &a; }, 60s), 8s)
+        << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace muster

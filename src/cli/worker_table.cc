@@ -29,10 +29,14 @@ std::vector<WorkerRow> judge_workers(const std::vector<WorkerFile>& files,
 std::string unfit_to_lead(const WorkerFile& file, const std::optional<WorkerId>& leader,
                           const std::vector<WorkerId>& published, Duration worker_timeout) {
   const std::string& id = file.id.value();
-  const std::string state = judge_workers({file}, leader, published, worker_timeout).front().state;
+  // Its own timeout says how rarely it may write.
+  const Duration own = file.record.expires_at - file.record.last_heartbeat;
+  const Duration patience = std::max(worker_timeout, own);
+  const std::string state = judge_workers({file}, leader, published, patience).front().state;
   if (state == "leads") return id + " leads already";
   if (state == "stopped") return id + " has left";
-  if (state == "silent") {
+  // Also when the leader still lists it, as it does for a while.
+  if (file.age && *file.age > patience) {
     return id + " has been silent for " +
            format_duration(std::chrono::duration_cast<std::chrono::seconds>(*file.age));
   }

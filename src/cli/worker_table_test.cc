@@ -53,6 +53,11 @@ TEST(WorkerTableTest, OnlyWhoIsThereAndWouldTakeItIsFitToLead) {
   EXPECT_EQ(unfit(file("c", 1s)), "") << "it has just come";
   EXPECT_EQ(unfit(file("c", {})), "c is not among the nodes that the leader sees");
   EXPECT_EQ(unfit(file("c", 41200ms)), "c has been silent for 41s");
+  EXPECT_EQ(unfit(file("b", 21s)), "b has been silent for 21s") << "the leader has not noticed yet";
+  WorkerFile slow = file("b", 21s);
+  slow.record.last_heartbeat = wall_from_ms(5'000);
+  slow.record.expires_at = wall_from_ms(65'000);
+  EXPECT_EQ(unfit(slow), "") << "it writes rarely";
   EXPECT_EQ(unfit(file("c", 1s, true)), "c has left");
   WorkerFile paused = file("b", 1s);
   paused.record.aside = "paused";

@@ -163,6 +163,13 @@ bool is_unlinked(int fd) {
   return ::fstat(fd, &info) == 0 && info.st_nlink == 0;
 }
 
+bool is_same(int fd, int other) {
+  struct stat one {};
+  struct stat two {};
+  if (::fstat(fd, &one) != 0 || ::fstat(other, &two) != 0) return true;
+  return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
 Result<std::vector<Entry>> entries(int directory, const std::string& name) {
   auto fd = open_at(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!fd) return fd.error();

@@ -54,6 +54,8 @@ struct Content {
 [[nodiscard]] bool remove_if_empty(int directory, const std::string& name);
 /// True once the last name of an open file has been removed.
 [[nodiscard]] bool is_unlinked(int fd);
+/// True when both stand for one file or directory, or that cannot be told.
+[[nodiscard]] bool is_same(int fd, int other);
 
 struct Entry {
   std::string name;

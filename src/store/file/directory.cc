@@ -65,6 +65,8 @@ Error Directory::was_removed() const {
 Status Directory::reopen() {
   auto root = files::open_directory(path_);
   if (!root) return in_store(path_, root.error());
+  // Still the old one: whoever removes it has only begun, and would find new files in it.
+  if (files::is_same(root->get(), root_.get())) return was_removed();
   const auto opened = open_files(path_, std::move(*root));
   if (!opened) return opened.error();
   // The descriptors keep their numbers, for other threads may be reading through them. The lock

@@ -54,8 +54,8 @@ class Directory {
   /// Its lock was removed, and with it, most likely, the directory. Everything but reopen() fails
   /// then: another process may have made the directory anew, with other objects in it.
   [[nodiscard]] bool removed() const;
-  /// Goes on in the directory that now has the path. Never makes it: that is for whoever removed
-  /// it. Without the lock.
+  /// Goes on in the directory that now has the path, if it is another one. Never makes it: that is
+  /// for whoever removed it. Without the lock.
   [[nodiscard]] Status reopen();
 
   [[nodiscard]] Result<Object> get(const Key& key, const std::optional<Revision>& unless);

@@ -263,6 +263,11 @@ TEST(FileStoreTest, AStoreWhoseDirectoryIsTakenAwaySaysSo) {
   const std::string path = dir.path() + "/store";
   TestClient client(path);
   ASSERT_TRUE(client.put("k", "1").ok());
+  fs::remove(path + "/lock");
+  while (client.put("k", "2").ok()) {
+    // The hold of the lock that wrote before has not ended yet.
+  }
+  EXPECT_FALSE(fs::exists(path + "/lock")) << "nothing is put into what is being removed";
   fs::remove_all(path);
   const auto lost = client.put("k", "2");
   ASSERT_TRUE(lost.is(Errc::kUnavailable));

@@ -199,6 +199,7 @@ Status RunOptions::add_children(RunPlan& plan) const {
 
 Result<RunPlan> RunOptions::plan() const {
   if (Status status = arbiter_.check(); !status) return status.error();
+  if (Status status = arbiter_.check_shared(); !status) return status.error();
   if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait contradict each other"};
   if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
     return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};

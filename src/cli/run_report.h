@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -34,6 +35,7 @@ class RunReport {
   Terminal& terminal_;
   const std::string name_;
   const bool json_;
+  std::map<std::string, std::string> ended_;  ///< How each child last ended in this term.
 };
 
 }  // namespace muster::cli

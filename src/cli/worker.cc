@@ -51,6 +51,7 @@ class WorkerCommand final : public Command {
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (Status status = options_.validate(); !status) return status.error();
     StopSignals signals;  // Before the hub's threads.
+    if (Status status = arbiter_.check_shared(); !status) return status.error();
     const auto hub = arbiter_.open();
     if (!hub) return hub.error();
     const auto coordinator = (*hub)->coordinator(arbiter_.name_space, options_);

@@ -96,6 +96,11 @@ void RunReport::hook_failed(const std::string& why) {
   say(why);
 }
 
+void RunReport::listening(const ListenAddress& address) {
+  if (!json_) return say("listening on " + address.url());
+  print({{"event", "http_listening"}, {"address", address.host}, {"port", address.port}});
+}
+
 void RunReport::exit(int code, const std::string& why) {
   if (json_) return print({{"event", "exit"}, {"code", code}, {"reason", why}});
   say(why);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "candidate/telemetry.h"
+#include "cli/http_face.h"
 #include "cli/terminal.h"
 
 namespace muster::cli {
@@ -25,6 +26,7 @@ class RunReport {
   void child_started(const std::string& child, pid_t pid);
   void child_ended(const std::string& child, const std::string& how);
   void hook_failed(const std::string& why);
+  void listening(const ListenAddress& address);
   /// The last line. `why` is empty when the command's own end is all there is to say.
   void exit(int code, const std::string& why);
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "candidate/prometheus_text.h"
 #include "cli/exit_code.h"
 #include "platform/process.h"
 #include "platform/system_clock.h"
@@ -56,6 +57,7 @@ Result<int> RunSession::run() {
       plan_.children, observer());
   const Status opened = open();
   if (opened.is(Errc::kInvalid)) return opened.error();
+  if (Status served = serve_http(); !served) return served.error();
   if (!opened) on_closed_store(opened.error());
   if (plan_.wait) wait_timer_.arm(*plan_.wait, [this] { on_wait_over(); });
   start_timer_.arm(random_.between(plan_.startup_jitter_min, plan_.startup_jitter_max),
@@ -82,7 +84,35 @@ Status RunSession::open() {
                                 probe_store(*store_, loop_, random_,
                                             plan_.candidate.request_timeout, std::move(done));
                               }});
+  asked_ = candidate_.get();
   return Done{};
+}
+
+Status RunSession::serve_http() {
+  if (!plan_.http) return Done{};
+  auto face = HttpFace::listen(*plan_.http, answers());
+  if (!face) return face.error();
+  http_ = std::move(*face);
+  report_.listening(http_->address());
+  return Done{};
+}
+
+HttpAnswers RunSession::answers() const {
+  // The deadline is taken first: when it has passed, what follows says so too.
+  return {
+      .leader =
+          [this] {
+            const Candidate* candidate = asked_;
+            if (candidate == nullptr) return HttpAnswers::Leadership{};
+            const Duration left = candidate->lease_left();
+            return HttpAnswers::Leadership{candidate->current_leader(), candidate->epoch(), left};
+          },
+      .metrics =
+          [this] {
+            const Candidate* candidate = asked_;
+            return candidate == nullptr ? std::string()
+                                        : prometheus_text(plan_.arbiter.name_space, *candidate);
+          }};
 }
 
 // A disk that is mounted late, for one: it is waited for like any store that does not answer.

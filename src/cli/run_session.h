@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "candidate/candidate.h"
 #include "candidate/supervised_work.h"
 #include "cli/hook.h"
+#include "cli/http_face.h"
 #include "cli/run_plan.h"
 #include "cli/run_report.h"
 #include "platform/event_loop.h"
@@ -54,6 +56,8 @@ class RunSession {
   /// Opens the store and makes the candidate.
   [[nodiscard]] Status open();
   void take_part();
+  [[nodiscard]] Status serve_http();
+  [[nodiscard]] HttpAnswers answers() const;
   void on_closed_store(const Error& error);
   void decide(int code, std::string why);
   /// Decides, and leaves once the caller has returned.
@@ -75,7 +79,8 @@ class RunSession {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;
   std::unique_ptr<Candidate> candidate_;
-  std::list<std::unique_ptr<Hook>> hooks_;  ///< One may outlast the next term.
+  std::atomic<const Candidate*> asked_ = nullptr;  ///< By the HTTP face, once there is one.
+  std::list<std::unique_ptr<Hook>> hooks_;         ///< One may outlast the next term.
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
@@ -87,7 +92,8 @@ class RunSession {
   bool stopped_at_work_ = false;           ///< The signal came while the command ran.
   bool acquired_ = false;                  ///< Ever.
   bool stopping_ = false;
-  bool stopped_ = false;  ///< The candidate has left.
+  bool stopped_ = false;            ///< The candidate has left.
+  std::unique_ptr<HttpFace> http_;  ///< Goes first: it asks the candidate.
 };
 
 }  // namespace muster::cli

@@ -58,7 +58,7 @@ class WorkerCommand final : public Command {
     if (!coordinator) return coordinator.error();
     std::unique_ptr<HttpFace> http;
     if (listen_) {
-      auto face = HttpFace::listen(*listen_, *coordinator);
+      auto face = HttpFace::listen(*listen_, answers_of(*coordinator));
       if (!face) return face.error();
       http = std::move(*face);
       announce(terminal, http->address());

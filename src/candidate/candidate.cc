@@ -28,6 +28,12 @@ ElectionDriver::Options driver_options(const std::string& name, const CandidateO
   return result;
 }
 
+CandidateConfig machine_config(const CandidateOptions& options, const LeaderWork& work) {
+  CandidateConfig config = options.machine();
+  config.orderly_stop = work.stop_time();
+  return config;
+}
+
 WorkerRecord worker_record(const std::string& name, const ElectionConfig& config,
                            const CandidateOptions& options) {
   WorkerRecord record;
@@ -36,6 +42,7 @@ WorkerRecord worker_record(const std::string& name, const ElectionConfig& config
   record.pod = options.pod;
   record.plugin_name = "coordinator";
   record.name_space = name;
+  if (!options.eligible) record.aside = to_string(CandidateState::kIneligible);
   return record;
 }
 
@@ -55,7 +62,7 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
       listener_(std::move(surroundings.listener)),
       probe_(std::move(surroundings.probe)),
       random_(surroundings.random.next()),
-      machine_(options_.machine(), Random(random_.next())),
+      machine_(machine_config(options_, work_), Random(random_.next())),
       monitor_(config.incarnation),
       driver_(loop_, store_, config, driver_options(name_, options_),
               {.on_event = [this](const ElectionEvent& event) { on(event); },
@@ -140,8 +147,13 @@ void Candidate::watch_store() {
       store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
 }
 
+// Heartbeats look as well, and oftener unless the lease is long: then this look notices first that
+// nobody leads.
 void Candidate::check() {
   check_timer_.arm(options_.election_interval, [this] { check(); });
+  const MonoTime now = loop_.now();
+  const bool old = now - looked_at_ >= options_.election_interval / 2;
+  if (took_part_ && !stopping_ && old && !driver_.election().leads(now)) driver_.nudge();
   tell(telemetry::ElectionCheck{current_leader()});
 }
 
@@ -171,7 +183,10 @@ void Candidate::set_eligible(bool eligible) {
 
 void Candidate::after_beat(bool failed) {
   store_answers_ = !failed;
-  if (!failed) store_failing_ = false;
+  looked_at_ = loop_.now();
+  // A store that answers reads and fails every write has not recovered.
+  const bool troubled = std::exchange(trouble_seen_, false);
+  if (!failed && !troubled) store_failing_ = false;
   const MonoTime now = loop_.now();
   const auto& state = driver_.election().last_state();
   const bool leads = driver_.election().leads(now);

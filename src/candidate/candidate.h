@@ -144,7 +144,9 @@ class Candidate {
   bool work_started_ = false;
   bool gone_ = false;
   bool store_answers_ = false;
-  bool store_failing_ = false;  ///< The last that the store did for us was to fail.
+  MonoTime looked_at_{};        ///< The last heartbeat, good or bad.
+  bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
+  bool trouble_seen_ = false;   ///< Since the last heartbeat.
   std::vector<std::function<void()>> stopped_;
   Lifetime term_;  ///< Of the callbacks of one term's work.
   Lifetime lifetime_;

@@ -48,6 +48,7 @@ void Candidate::on(const ElectionEvent& event) {
                  },
                  [&](const StoreTrouble& e) {
                    if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
+                   trouble_seen_ = true;
                    if (!std::exchange(store_failing_, true)) {
                      tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable,
                                              e.error.message});
@@ -97,6 +98,9 @@ void Candidate::act(const candidate::Action& action) {
                             .without_receipt = !a.receipt});
           },
           [&](const candidate::StateChange& a) {
+            const bool aside = a.to == CandidateState::kIneligible ||
+                               a.to == CandidateState::kPaused || a.to == CandidateState::kBackoff;
+            registration_.stand_aside(aside ? to_string(a.to) : "");
             tell(telemetry::StateChanged{a.from, a.to});
           },
           [&](const candidate::TermBegan& a) { tell(telemetry::BecameLeader{a.epoch}); },

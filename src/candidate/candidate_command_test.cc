@@ -220,5 +220,27 @@ TEST_F(CandidateCommandTest, AWatcherFollowsALeaderThatRestartsUnderItsName) {
   }
 }
 
+// Whoever is about to hand over to a node can see in its file that it would not take over.
+TEST(CandidateTest, ANodeThatStandsAsideSaysSoInItsFile) {
+  World world;
+  auto& a = world.add("a");
+  world.options.eligible = false;
+  world.add("watcher");
+  world.options.eligible = true;
+  world.run(10s);
+  const auto says = [&](const char* id) {
+    return decode_worker(world.body(world.keys.worker(WorkerId(id))))->aside;
+  };
+  EXPECT_EQ(says("a"), "");
+  EXPECT_EQ(says("watcher"), "ineligible");
+  a.tell([](Candidate& candidate) { candidate.pause(); });
+  world.run(5s);
+  EXPECT_EQ(says("a"), "paused");
+  a.tell([](Candidate& candidate) { candidate.resume(); });
+  world.run_until([&] { return a.leads(); }, 60s);
+  world.run(5s);
+  EXPECT_EQ(says("a"), "");
+}
+
 }  // namespace
 }  // namespace muster

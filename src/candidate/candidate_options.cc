@@ -80,8 +80,9 @@ CandidateOptions CandidateOptions::filled() const {
   full.request_timeout = or_else(request_timeout, usual.request_timeout);
   full.stop_grace = stop_grace.value_or(usual.stop_budget);
   full.kill_margin = or_else(kill_margin, usual.kill_margin);
-  const Duration reach = 2 * (full.renew_interval + *full.renew_jitter) + 2 * full.request_timeout;
-  full.worker_timeout = or_else(worker_timeout, std::max(lease * 4 / 3, reach));
+  const Duration least =
+      worker_timeout_min(full.renew_interval, *full.renew_jitter, full.request_timeout);
+  full.worker_timeout = or_else(worker_timeout, std::max(lease * 4 / 3, least));
   full.hold_off = or_else(hold_off, lease);
   full.backoff_min = or_else(backoff_min, lease / 2);
   return full;
@@ -115,6 +116,12 @@ CandidateConfig CandidateOptions::machine() const {
 
 Status CandidateOptions::validate() const {
   if (Status status = timings().validate(); !status) return status;
+  const CandidateOptions full = filled();
+  const Duration least =
+      worker_timeout_min(full.renew_interval, *full.renew_jitter, full.request_timeout);
+  if (Status s = validate_worker_timeout("the worker timeout", full.worker_timeout, least); !s) {
+    return s;
+  }
   if (election_interval <= Duration(0)) {
     return {Errc::kInvalid, "the election interval must be above zero"};
   }

@@ -22,8 +22,10 @@ struct CandidateOptions {
   WorkerId node;
   std::string pod;
   bool eligible = true;
-  Duration election_interval = 5s;  ///< Between two election_check events.
-  Duration takeover_delay = 1s;     ///< What a leader that fell silent is given to return.
+  /// Between two election_check events. A node that does not lead looks at the store then, unless
+  /// its heartbeats have looked within half that time.
+  Duration election_interval = 5s;
+  Duration takeover_delay = 1s;  ///< What a leader that fell silent is given to return.
   Duration lease = 6s;
   Duration renew_interval{0};  ///< A fifth of the lease.
   std::optional<Duration>

@@ -120,6 +120,13 @@ TEST(CandidateOptionsTest, UnsafeTimingsAreRefusedWithTheirSum) {
             std::string::npos)
       << status.error().message;
   options.stop_grace = 0s;
+  options.worker_timeout = 1ms;
+  EXPECT_NE(options.validate().error().message.find(
+                "the worker timeout 1ms must be at least 5280ms, two heartbeats"),
+            std::string::npos)
+      << options.validate().error().message;
+  options.worker_timeout = 5280ms;
+  EXPECT_TRUE(options.validate().ok());
   options.node = WorkerId("not/a/name");
   EXPECT_TRUE(options.validate().is(Errc::kInvalid));
 }

@@ -131,6 +131,35 @@ TEST(CandidateTest, TheLeaseIsRenewedWhileTheWorkStopsAndReleasedWhenItIsGone) {
   EXPECT_EQ(a.saw<telemetry::LostLeadership>()[0].reason, EndReason::kStopped);
 }
 
+// C09: work that needs longer than the lease to stop is renewed for, and not killed early.
+TEST(CandidateTest, AnOrderlyStopMayTakeLongerThanTheLease) {
+  World world;
+  world.habits.stop_time = 15s;
+  world.habits.ignores_stop = 1;
+  auto& a = world.add("a");
+  world.add("b");
+  world.run(10s);
+  ASSERT_TRUE(a.leads());
+  a.tell([](Candidate& candidate) { candidate.stop([] {}); });
+  world.run(15s - 10ms);
+  EXPECT_TRUE(a.work->runs());
+  EXPECT_LT(world.run_until([&] { return world.leader() && world.leader() != &a; }, 60s), 5s);
+  EXPECT_TRUE(a.saw<telemetry::Trouble>().empty());
+}
+
+// P05: when renewals fail meanwhile, the lease has the last word.
+TEST(CandidateTest, AnOrderlyStopThatIsCutOffEndsWithTheLease) {
+  World world;
+  world.habits.stop_time = 15s;
+  world.habits.ignores_stop = 1;
+  auto& a = world.add("a");
+  world.run(10s);
+  ASSERT_TRUE(a.leads());
+  a.tell([](Candidate& candidate) { candidate.stop([] {}); });
+  a.store->set_cut_off(true);
+  EXPECT_LT(world.run_until([&] { return !a.work->runs(); }, 60s), 6s);
+}
+
 // C02: after a healed partition the loser has stopped its work and becomes standby in place.
 TEST(CandidateTest, AfterAHealedPartitionTheLoserIsStandbyInPlace) {
   World world;

@@ -3,6 +3,7 @@
 // Leader-only work in a simulated world, for tests: it runs in true time, takes its time to start
 // and to stop, fails, ignores requests to stop, and has a guardian that ends it in time.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -61,6 +62,7 @@ class WorkJournal {
 struct WorkHabits {
   Duration start_max = 0s;
   Duration stop_max = 0s;
+  Duration stop_time = 0s;  ///< What it asks for an orderly stop.
   double start_fails = 0;
   double fails_later = 0;   ///< Within a minute.
   double ignores_stop = 0;  ///< Ends only by force.
@@ -105,11 +107,13 @@ class SimulatedWork final : public LeaderWork {
     }
   }
 
+  [[nodiscard]] Duration stop_time() const override { return habits.stop_time; }
   void stop(MonoTime by, std::function<void(bool)> done) override {
     done_ = std::move(done);
+    stop_by_ = by;
     if (!interval_) return report();
     Random& random = world_.random();
-    arm_kill(std::min(by, deadline_ - kill_margin_));
+    arm_kill(deadline_ - kill_margin_);
     if (killing_ || random.chance(habits.ignores_stop)) return;
     exit_timer_.arm(random.between(0s, habits.stop_max), [this] { gone(); });
   }
@@ -135,12 +139,10 @@ class SimulatedWork final : public LeaderWork {
   void later(Duration delay, std::function<void()> task) {
     process_.at(process_.now() + delay, std::move(task));
   }
-  // A stop in progress is hurried by a nearer deadline and not put off by a later one.
+  // A renewal puts off the end of a stop in progress, too, but not past the time it was given.
   void arm_kill(MonoTime when) {
     if (killing_) return;
-    if (done_ && kill_timer_.armed() && when > kill_at_) return;
-    kill_at_ = when;
-    kill_timer_.arm(when, [this] {
+    kill_timer_.arm(done_ ? std::min(when, stop_by_) : when, [this] {
       killing_ = true;
       exit_timer_.arm(world_.random().between(0s, kill_margin_ / 2), [this] { gone(); });
     });
@@ -173,7 +175,7 @@ class SimulatedWork final : public LeaderWork {
   WorkJournal& journal_;
   std::optional<std::size_t> interval_;
   MonoTime deadline_{};
-  MonoTime kill_at_{};
+  MonoTime stop_by_{};  ///< While it is being stopped.
   bool killing_ = false;
   bool orphan_ = false;
   bool owes_receipt_ = false;  ///< Started, and not yet reported gone.

@@ -24,7 +24,11 @@ class LeaderWork {
   virtual void start(Epoch epoch, std::shared_ptr<const LeaseGuard> guard,
                      std::function<void()> on_ready,
                      std::function<void(std::string why)> on_failed) = 0;
-  /// Ends everything, by force where it must, so that it is gone by `by`. `done(true)` is the
+  /// How long an orderly stop may take while the lease is renewed; a stop is given this time, or
+  /// the stop budget if that is longer.
+  [[nodiscard]] virtual Duration stop_time() const { return Duration{0}; }
+  /// Ends everything, by force where it must, so that it is gone by `by`, and by the deadline
+  /// should that be earlier and not move. `done(true)` is the
   /// receipt: all of it is known to be gone. `done(false)`: some of it cannot be ended at all, and
   /// this node will not lead again. Until one of them comes, nothing is started.
   virtual void stop(MonoTime by, std::function<void(bool receipt)> done) = 0;

@@ -3,11 +3,24 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+// The time to die of the last one comes after what a stop is given.
+Duration sum_of_graces(const std::vector<ChildSpec>& children, Duration kill_margin) {
+  Duration sum = -kill_margin;
+  for (const ChildSpec& each : children) {
+    sum += each.rules.shutdown.value_or(Duration{0}) + kill_margin;
+  }
+  return sum;
+}
+
+}  // namespace
 
 SupervisedWork::SupervisedWork(EventLoop& loop, SupervisorOptions options,
                                std::vector<ChildSpec> children, Supervisor::Callbacks observer)
     : loop_(loop),
       kill_margin_(options.supervision.kill_margin),
+      stop_time_(sum_of_graces(children, kill_margin_)),
       observer_(std::move(observer)),
       supervisor_(loop, std::move(options), std::move(children)) {}
 

@@ -25,6 +25,8 @@ class SupervisedWork final : public LeaderWork {
 
   void start(Epoch epoch, std::shared_ptr<const LeaseGuard> guard, std::function<void()> on_ready,
              std::function<void(std::string why)> on_failed) override;
+  /// Every child has its own grace, one after the other, and those that do not heed it time to die.
+  [[nodiscard]] Duration stop_time() const override { return stop_time_; }
   void stop(MonoTime by, std::function<void(bool receipt)> done) override;
   void deadline_moved(MonoTime deadline) override;
 
@@ -40,6 +42,7 @@ class SupervisedWork final : public LeaderWork {
 
   EventLoop& loop_;
   const Duration kill_margin_;
+  const Duration stop_time_;
   const Supervisor::Callbacks observer_;
   std::optional<bool> receipt_;  ///< Of the term that has ended; none while one runs.
   std::function<void(bool)> done_;

@@ -83,6 +83,17 @@ TEST_F(SupervisedWorkTest, ACommandThatEndsInTimeIsNotKilled) {
   EXPECT_TRUE(std::filesystem::remove(up));
 }
 
+// C09: a stop is given the graces of all children, one after the other.
+TEST_F(SupervisedWorkTest, AnOrderlyStopNeedsEveryGraceAndTimeForTheKilledToDie) {
+  ChildSpec slow{"slow", shell(":")};
+  slow.rules.shutdown = 1200ms;
+  ChildSpec brief{"brief", shell(":")};
+  brief.rules.shutdown.reset();
+  options.supervision.kill_margin = 600ms;
+  EXPECT_EQ(SupervisedWork(loop, options, {slow}).stop_time(), 1200ms);
+  EXPECT_EQ(SupervisedWork(loop, options, {slow, brief, slow}).stop_time(), 3600ms);
+}
+
 // C03, P05: with the lease the right to a grace is lost; somebody else may have begun.
 TEST_F(SupervisedWorkTest, ALostLeaseKillsAtOnce) {
   grace = 20s;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace muster {
 namespace {
@@ -236,6 +237,8 @@ void Supervisor::name_child(std::size_t i) {
   if (own != ends_.end()) {
     end_.status = own->second.first;
     end_.message = end_.child + ": " + own->second.second;
+  } else if (end_.cause == EndCause::kStartFailed && specs_[i].rules.timeout) {
+    end_.message = end_.child + ": not done within " + format_duration(*specs_[i].rules.timeout);
   } else if (end_.cause == EndCause::kStartFailed) {
     end_.message = end_.child + ": not ready in time";
   } else {

@@ -114,6 +114,16 @@ TEST_F(SupervisorTest, ACommandThatIsNotReadyInTimeIsNotCalledImpossibleToEnd) {
   EXPECT_EQ(end->message, "slow: not ready in time");
 }
 
+TEST_F(SupervisorTest, ASetupThatTakesTooLongIsSaidToHaveTakenTooLong) {
+  ChildSpec setup{"on-gain", shell("$ENDLESS; :"), {.shutdown = 50ms}};
+  setup.rules.setup = true;
+  setup.rules.timeout = 50ms;
+  start({setup});
+  ASSERT_TRUE(ended());
+  EXPECT_EQ(end->cause, EndCause::kStartFailed);
+  EXPECT_EQ(end->message, "on-gain: not done within 50ms");
+}
+
 TEST_F(SupervisorTest, ACommandThatIgnoresTermIsKilledAfterItsGrace) {
   start({{"deaf", shell("trap '' TERM; $ENDLESS; :"), {.shutdown = 150ms}}});
   ASSERT_TRUE(is_ready());

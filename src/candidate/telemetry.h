@@ -62,8 +62,8 @@ struct CommandAccepted {
   std::string id;
   std::string kind;
 };
-/// trouble — something that an operator should see. kStoreUnreachable comes once until the store
-/// has answered again.
+/// trouble — something that an operator should see. kStoreUnreachable comes once until a heartbeat
+/// has passed in which the store did all that it was asked for.
 struct Trouble {
   enum class Kind {
     kUnsafeStore,

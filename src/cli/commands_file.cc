@@ -76,6 +76,7 @@ Status read_words(const YAML::Node& node, std::vector<std::string>& words) {
     if (!word.IsScalar()) return wrong(word, "each part of a command is one word");
     words.push_back(word.Scalar());
   }
+  if (words.front().empty()) return wrong(node, "the command has an empty name");
   return Done{};
 }
 
@@ -163,6 +164,7 @@ Result<RestartPolicy> parse_restart_policy(const std::string& text) {
 Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
   try {
     const YAML::Node root = YAML::Load(yaml);
+    if (root.IsNull()) return {Errc::kInvalid, "there are no commands in it"};
     CommandsFile file;
     const Status status = read_map(
         root, "the file",
@@ -184,8 +186,9 @@ Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
 Result<CommandsFile> read_commands(const std::string& path, Duration grace) {
   std::ifstream stream(path);
   std::ostringstream yaml;
-  if (stream) yaml << stream.rdbuf();
-  if (!stream || !yaml) {
+  // Of an empty file there is nothing to copy, which would count as a failure.
+  if (stream && stream.peek() != std::ifstream::traits_type::eof()) yaml << stream.rdbuf();
+  if (!stream.is_open() || stream.bad() || !yaml) {
     return {Errc::kInvalid, "cannot read the file " + path + "; check --commands"};
   }
   auto file = parse_commands(yaml.str(), grace);

@@ -53,6 +53,10 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
     return file ? "accepted" : file.error().message;
   };
   EXPECT_THAT(error("commands: []\n"), HasSubstr("there are no commands"));
+  EXPECT_EQ(error(""), "there are no commands in it");
+  EXPECT_EQ(error("# none yet\n"), "there are no commands in it");
+  EXPECT_THAT(error("commands:\n  - name: a\n    command: [\"\", x]\n"),
+              HasSubstr("line 3: the command has an empty name"));
   EXPECT_THAT(error("[a, b]"), HasSubstr("NAME: VALUE"));
   EXPECT_THAT(error("strategi: one_for_one\n"),
               HasSubstr("line 1: unknown key strategi of the file; did you mean strategy?"));
@@ -79,6 +83,10 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
 
 TEST(CommandsFileTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(read_commands("/no/such/file", 1s).error().message, HasSubstr("/no/such/file"));
+  EXPECT_THAT(read_commands("/", 1s).error().message, HasSubstr("cannot read the file /"));
+  const auto empty = read_commands("/dev/null", 1s);
+  EXPECT_TRUE(empty.is(Errc::kInvalid));
+  EXPECT_THAT(empty.error().message, HasSubstr("/dev/null, there are no commands in it"));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
+#include "cli/worker_table.h"
+#include "coordinator/options.h"
 #include "coordinator/sync_store.h"
 #include "core/election/records.h"
 #include "platform/event_loop.h"
@@ -138,14 +140,28 @@ class ControlRequest final : public Command {
   /// Why the node that should lead cannot; empty when it can.
   Result<std::string> unfit(StoreAccess& store, const NamespaceKeys& keys,
                             const LeaderState& state) const {
-    if (state.leader == WorkerId(worker_)) return worker_ + " leads already";
-    const auto file = store.get(keys.worker(WorkerId(worker_)));
-    if (!file && !file.is(Errc::kNotFound)) return file.error();
+    const WorkerId id(worker_);
+    const std::string listed =
+        "; muster workers --namespace " + arbiter_.name_space + " lists them";
+    const auto object = store.get(keys.worker(id));
+    if (!object && !object.is(Errc::kNotFound)) return object.error();
     const auto record =
-        file ? decode_whole(*file, decode_worker) : Result<WorkerRecord>(file.error());
-    if (record && !record->stopped) return std::string();
-    return "there is no node " + worker_ + "; muster workers --namespace " + arbiter_.name_space +
-           " lists them";
+        object ? decode_whole(*object, decode_worker) : Result<WorkerRecord>(object.error());
+    if (!record) return "there is no node " + worker_ + listed;
+    const auto timeout = worker_timeout(store, keys);
+    if (!timeout) return timeout.error();
+    const std::string why =
+        unfit_to_lead({id, object->age, *record}, state.leader, state.workers, *timeout);
+    return why.empty() || state.leader == id ? why : why + ", and would not take over" + listed;
+  }
+
+  static Result<Duration> worker_timeout(StoreAccess& store, const NamespaceKeys& keys) {
+    const auto object = store.get(keys.metadata);
+    if (!object && !object.is(Errc::kNotFound)) return object.error();
+    const auto metadata =
+        object ? decode_whole(*object, decode_metadata) : Result<NamespaceMetadata>(object.error());
+    if (metadata && metadata->worker_timeout > Duration(0)) return metadata->worker_timeout;
+    return CoordinatorOptions{}.worker_timeout;
   }
 
   Result<int> ask(Terminal& terminal, StoreAccess& store, const NamespaceKeys& keys,

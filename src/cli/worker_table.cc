@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace muster::cli {
 
 std::vector<WorkerRow> judge_workers(const std::vector<WorkerFile>& files,
@@ -22,6 +24,21 @@ std::vector<WorkerRow> judge_workers(const std::vector<WorkerFile>& files,
     rows.push_back({file.id, state_of(file), file.age, file.record.incarnation, file.record.pod});
   }
   return rows;
+}
+
+std::string unfit_to_lead(const WorkerFile& file, const std::optional<WorkerId>& leader,
+                          const std::vector<WorkerId>& published, Duration worker_timeout) {
+  const std::string& id = file.id.value();
+  const std::string state = judge_workers({file}, leader, published, worker_timeout).front().state;
+  if (state == "leads") return id + " leads already";
+  if (state == "stopped") return id + " has left";
+  if (state == "silent") {
+    return id + " has been silent for " +
+           format_duration(std::chrono::duration_cast<std::chrono::seconds>(*file.age));
+  }
+  if (state == "unknown") return id + " is not among the nodes that the leader sees";
+  if (!file.record.aside.empty()) return id + " stands aside (" + file.record.aside + ")";
+  return {};
 }
 
 }  // namespace muster::cli

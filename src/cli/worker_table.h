@@ -32,4 +32,10 @@ struct WorkerRow {
                                                    const std::vector<WorkerId>& published,
                                                    Duration worker_timeout);
 
+/// Why the leader's place would stay empty if it were handed to this worker; empty: it would not.
+[[nodiscard]] std::string unfit_to_lead(const WorkerFile& file,
+                                        const std::optional<WorkerId>& leader,
+                                        const std::vector<WorkerId>& published,
+                                        Duration worker_timeout);
+
 }  // namespace muster::cli

@@ -44,5 +44,20 @@ TEST(WorkerTableTest, AStoreWithoutAClockLeavesSomeUnknown) {
       (Words{"leads", "unknown", "stopped"}));
 }
 
+TEST(WorkerTableTest, OnlyWhoIsThereAndWouldTakeItIsFitToLead) {
+  const auto unfit = [](const WorkerFile& candidate) {
+    return unfit_to_lead(candidate, WorkerId("a"), {WorkerId("a"), WorkerId("b")}, 20s);
+  };
+  EXPECT_EQ(unfit(file("a", 1s)), "a leads already");
+  EXPECT_EQ(unfit(file("b", {})), "");
+  EXPECT_EQ(unfit(file("c", 1s)), "") << "it has just come";
+  EXPECT_EQ(unfit(file("c", {})), "c is not among the nodes that the leader sees");
+  EXPECT_EQ(unfit(file("c", 41200ms)), "c has been silent for 41s");
+  EXPECT_EQ(unfit(file("c", 1s, true)), "c has left");
+  WorkerFile paused = file("b", 1s);
+  paused.record.aside = "paused";
+  EXPECT_EQ(unfit(paused), "b stands aside (paused)");
+}
+
 }  // namespace
 }  // namespace muster::cli

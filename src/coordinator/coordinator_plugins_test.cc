@@ -196,6 +196,7 @@ TEST(ContentionTest, SlowHeartbeatsAreReportedOnceAndAllCounted) {
   EXPECT_GT(a.coordinator->metrics().contention_events, 3u);
 }
 
+// S21: electionDurationMs and its like are measured, and not merely there.
 TEST(MetricsTest, EveryMetricIsDrivenByWhatHappens) {
   CoordinatorWorld world;
   auto& a = world.add("a");

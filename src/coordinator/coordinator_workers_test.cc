@@ -94,6 +94,44 @@ TEST(RosterTest, FilesOfTheLongDeadAreSwept) {
   EXPECT_TRUE(world.body(world.keys.worker(WorkerId("b"))).empty());
 }
 
+// S11: a worker that comes back after the list, and before the removal arrives, keeps its file.
+TEST(RosterTest, ARenewalDuringTheSweepKeepsTheFile) {
+  for (const bool conditional_remove : {true, false}) {
+    sim::World world(1);
+    sim::Process process(world, 1.0, 0s);
+    const auto shared = std::make_shared<sim::SharedStore>();
+    shared->conditional_remove = conditional_remove;
+    shared->faults.latency_min = shared->faults.latency_max = 400ms;
+    sim::FaultyStore store(world, process, shared);
+    const NamespaceKeys keys("default");
+    const std::string key = keys.worker(WorkerId("b"));
+    const auto write = [&](const char* nonce) {
+      WorkerRecord record;
+      record.worker = WorkerId("b");
+      record.nonce = Nonce(nonce);
+      (void)shared->objects->put(key, encode(record), {}, {}, MonoTime());
+    };
+    Roster roster(process, store, keys,
+                  {.self = WorkerId("a"), .worker_timeout = 1s, .sweep_after = 10s}, {}, Random(1));
+    const auto pass = [&](Duration time) { world.run(world.now() + time); };
+    const auto list = [&] { process.post([&] { roster.beat(0s); }); };
+    write("1");
+    list();
+    pass(11s);
+    list();
+    pass(600ms);  // The list has been made, and its answer is under way.
+    write("2");
+    pass(10s);
+    EXPECT_TRUE(shared->objects->entries().contains(key)) << conditional_remove;
+    list();
+    pass(11s);
+    list();
+    pass(10s);
+    EXPECT_FALSE(shared->objects->entries().contains(key)) << "silent again, and swept";
+    process.kill();
+  }
+}
+
 // S17: where the store cannot remove at a revision, the file is marked by compare-and-swap before
 // it is removed, and a worker that comes back keeps away from the mark.
 TEST(RosterTest, WithoutConditionalRemovalTheFileIsMarkedBeforeItIsRemoved) {

@@ -144,14 +144,9 @@ LeaseTimings CoordinatorOptions::timings() const {
 
 Status CoordinatorOptions::validate() const {
   if (Status status = timings().validate(); !status) return status;
-  const Duration reach =
-      2 * (heartbeat_interval + heartbeat_jitter) + 2 * timings().request_timeout;
-  if (worker_timeout < reach) {
-    return wrong("workerTimeout " + format_duration(worker_timeout) + " must be at least " +
-                 format_duration(reach) +
-                 ", two heartbeats with their jitter and two request timeouts, or two lost "
-                 "requests would make a live worker disappear");
-  }
+  const Duration least =
+      worker_timeout_min(heartbeat_interval, heartbeat_jitter, timings().request_timeout);
+  if (Status s = validate_worker_timeout("workerTimeout", worker_timeout, least); !s) return s;
   if (startup_jitter_max < startup_jitter_min) {
     return wrong("startupJitterMax must not be below startupJitterMin");
   }

@@ -67,6 +67,7 @@ TEST(CoordinatorOptionsTest, TheFlatNamesOfTheEarlierDesignsWorkToo) {
   EXPECT_EQ(options->contention.threshold, 4.0);
 }
 
+// S20: nor is one that nobody knows passed over.
 TEST(CoordinatorOptionsTest, AnUnknownOptionIsAnErrorThatSuggestsTheNearest) {
   const auto options = CoordinatorOptions::from_json(R"({"heartbeatIntervall": 5})");
   ASSERT_TRUE(options.is(Errc::kInvalid));

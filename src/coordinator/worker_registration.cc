@@ -25,11 +25,19 @@ void WorkerRegistration::beat() {
   if (in_flight_ || duplicate_ || gone_ || stopping_ || retry_.armed()) return;
   // A little less than half the timeout: a write that comes a heartbeat late and is lost twice is
   // still repeated in time.
-  if (outage_ || loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45)) write();
+  if (outage_ || changed_ || loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45))
+    write();
+}
+
+void WorkerRegistration::stand_aside(std::string why) {
+  if (why == record_.aside) return;
+  record_.aside = std::move(why);
+  changed_ = true;
 }
 
 void WorkerRegistration::write() {
   in_flight_ = true;
+  changed_ = false;
   sent_at_ = loop_.now();
   record_.nonce = Nonce(random_.uuid());
   record_.outage = outage_;

@@ -42,6 +42,8 @@ class WorkerRegistration {
   /// To be told to everybody who reads the file: the next beat writes it, until one of its writes
   /// has succeeded. A later one replaces it.
   void report(const Outage& outage) { outage_ = outage; }
+  /// The file says from the next beat on why this worker would not lead; empty: it would.
+  void stand_aside(std::string why);
   /// Waits for what is in flight, then removes the file at its revision, or leaves a tombstone
   /// where the store cannot do that. `done` is called when that was tried.
   void stop(std::function<void()> done);
@@ -68,6 +70,7 @@ class WorkerRegistration {
   std::optional<Revision> revision_;
   std::optional<Outage> outage_;  ///< Not told yet.
   MonoTime sent_at_{};
+  bool changed_ = false;  ///< What the file says of us is not true any more.
   bool in_flight_ = false;
   bool registered_ = false;
   bool duplicate_ = false;

@@ -68,7 +68,16 @@ Result<UniqueFd> open_or_make_directory(const std::string& path) {
     }
     return failure(errno, "create " + path);
   }
+  return open_directory(path);
+}
+
+Result<UniqueFd> open_directory(const std::string& path) {
   return open_at(AT_FDCWD, path, O_RDONLY | O_DIRECTORY);
+}
+
+Status replace(int fd, const UniqueFd& by) {
+  if (uninterrupted([&] { return ::dup3(by.get(), fd, O_CLOEXEC); }) >= 0) return Done{};
+  return failure(errno, "replace an open file");
 }
 
 Result<UniqueFd> open_at(int directory, const std::string& name, int flags) {
@@ -237,6 +246,9 @@ Result<bool> FileLock::try_lock() {
 }
 
 void FileLock::unlock() {
+  // Or a program that takes the lock and does not say so would be taken for this one.
+  constexpr std::string_view kNobody = "          \n";
+  [[maybe_unused]] const ssize_t written = ::pwrite(file_.get(), kNobody.data(), kNobody.size(), 0);
   MUSTER_CHECK(::flock(file_.get(), LOCK_UN) == 0);
 }
 

@@ -20,6 +20,11 @@ namespace muster::files {
 
 /// Makes the directory (mode 0700) if it is absent and its parent is there, and opens it.
 [[nodiscard]] Result<UniqueFd> open_or_make_directory(const std::string& path);
+/// Opens it if it is there.
+[[nodiscard]] Result<UniqueFd> open_directory(const std::string& path);
+/// Lets the descriptor `fd` stand for another open file from now on, in one step: a thread that
+/// uses it meanwhile meets the old one or the new one.
+[[nodiscard]] Status replace(int fd, const UniqueFd& by);
 /// As openat(2), always close-on-exec; new files have mode 0600.
 [[nodiscard]] Result<UniqueFd> open_at(int directory, const std::string& name, int flags);
 
@@ -75,7 +80,7 @@ class FileLock {
   /// False when another holds it. Never blocks on the other holder.
   [[nodiscard]] Result<bool> try_lock();
   void unlock();
-  /// The process that locked it last; 0 when that cannot be told.
+  /// The process that has it; 0 when that cannot be told, as of a program that is not this one.
   [[nodiscard]] int holder() const;
   [[nodiscard]] int fd() const { return file_.get(); }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/file.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -67,6 +68,19 @@ TEST_F(FilesTest, ALockExcludesEvenTheSameProcessAndNamesItsHolder) {
   EXPECT_EQ(two.holder(), process_id());
   one.unlock();
   EXPECT_TRUE(two.try_lock().value());
+  two.unlock();
+  const UniqueFd stranger = create("lock");
+  ASSERT_EQ(::flock(stranger.get(), LOCK_EX), 0);
+  EXPECT_FALSE(two.try_lock().value());
+  EXPECT_EQ(two.holder(), 0) << "a program that does not say who it is";
+}
+
+TEST_F(FilesTest, ADescriptorCanStandForAnotherFile) {
+  ASSERT_TRUE(write_at(create("a").get(), 0, "1").ok());
+  ASSERT_TRUE(write_at(create("b").get(), 0, "2").ok());
+  const UniqueFd fd = create("a");
+  ASSERT_TRUE(replace(fd.get(), create("b")).ok());
+  EXPECT_EQ(read_at(fd.get(), 0, 1).value(), "2");
 }
 
 TEST_F(FilesTest, AnExchangeNeedsBothFiles) {

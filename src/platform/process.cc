@@ -35,7 +35,7 @@ Spawned& spawned() {
 }
 
 /// What failed between fork and exec, as the child tells it.
-enum class Step : int { kExec, kDirectory, kSetup };
+enum class Step : int { kExec, kInterpreter, kDirectory, kSetup };
 struct Failure {
   Step step;
   int error_number;
@@ -130,13 +130,16 @@ bool arrange_descriptors(const Launch& launch, std::array<int, 8>& parked) {
   if (!arrange_descriptors(launch, parked)) fail(report, Step::kSetup);
   reset_signals();
   bool denied = false;
+  bool there = false;
   for (const std::string& path : launch.paths) {
     ::execve(path.c_str(), launch.argv.data(), launch.envp.data());
     if (errno == EACCES) denied = true;
+    // A file that is there cannot be found when it is for a program that is not.
+    if (errno == ENOENT && ::access(path.c_str(), F_OK) == 0) there = true;
     if (errno != EACCES && errno != ENOENT && errno != ENOTDIR) break;
     errno = denied ? EACCES : ENOENT;
   }
-  fail(report, Step::kExec);
+  fail(report, there && errno == ENOENT ? Step::kInterpreter : Step::kExec);
 }
 
 Error describe(const Failure& failure, const Command& command) {
@@ -149,6 +152,9 @@ Error describe(const Failure& failure, const Command& command) {
             what + "its directory " + command.directory + " cannot be entered (" + reason + ")"};
   }
   if (failure.step == Step::kSetup) return {Errc::kUnavailable, what + reason};
+  if (failure.step == Step::kInterpreter) {
+    return {Errc::kNotFound, what + "its interpreter is missing; see its #! line"};
+  }
   if (absent) return {Errc::kNotFound, what + "command not found"};
   switch (failure.error_number) {
     case EACCES:

@@ -77,7 +77,11 @@ TEST(ProcessTest, WhatCannotBeExecutedIsAnErrorThatSaysWhy) {
   std::ofstream(file) << "exit 0\n";
   std::filesystem::permissions(file, std::filesystem::perms::owner_all);
   EXPECT_TRUE(spawn({.argv = {file}}).is(Errc::kInvalid));
+  std::ofstream(file) << "#!/no/such/interpreter\n";
+  const auto headless = spawn({.argv = {file}});
   std::filesystem::remove(file);
+  EXPECT_TRUE(headless.is(Errc::kNotFound));
+  EXPECT_NE(headless.error().message.find("its interpreter is missing"), std::string::npos);
 }
 
 TEST(ProcessTest, NoDescriptorOfOursLeaksToTheChild) {

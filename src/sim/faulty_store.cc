@@ -59,7 +59,9 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
                           alive = lifetime_.token(), effect = std::move(effect)] {
     if (shared->power_losses != losses) return;
     Result<T> result = Error{failure, "the store answered 500"};
-    if (refused) {
+    if (writes && faults.disk_full) {
+      result = Error{Errc::kUnavailable, "the disk is full"};
+    } else if (refused) {
       result = Error{Errc::kThrottled, "the store answered 429", 500ms};
     } else if (unsettled) {
       result = Error{Errc::kAmbiguous, "the store answered 409"};

@@ -26,6 +26,7 @@ struct StoreFaults {
   double conditional_conflict = 0;  ///< 409: nothing settled.
   double throttled = 0;             ///< 429.
   bool down = false;                ///< Nothing arrives at all.
+  bool disk_full = false;           ///< Reads are answered, writes fail.
 
   /// Everything above, in proportion to `badness` from 0 to 1.
   [[nodiscard]] static StoreFaults scaled(double badness);

@@ -190,6 +190,11 @@ TEST_F(RunFailoverTest, TransferNamesTheSuccessor) {
   EXPECT_EQ(absent.code, 1);
   EXPECT_THAT(absent.err, HasSubstr("there is no node n9"));
   EXPECT_THAT(ask("transfer", {"--to", "n1"}).err, HasSubstr("n1 leads already"));
+  Runner fourth(store_, "n4", {"--eligible", "off"}, witness());
+  ASSERT_EQ(fourth.next("leader_changed")["current_leader"], "n1");
+  const Outcome aside = ask("transfer", {"--to", "n4"});
+  EXPECT_EQ(aside.code, 1);
+  EXPECT_THAT(aside.err, HasSubstr("n4 stands aside (ineligible)"));
   EXPECT_EQ(ask("transfer", {"--to", "n3"}).code, 0);
   EXPECT_GE(third.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(third.next("child_started").is_null());

@@ -20,6 +20,7 @@ CandidateSim::CandidateSim(std::uint64_t seed, CandidateSimOptions options)
   if (!calm) shared_->faults = StoreFaults::scaled(random.unit());
   habits_.start_max = random.between(0s, 3s);
   habits_.stop_max = random.between(0s, 5s);
+  habits_.stop_time = habits_.stop_max;
   habits_.ignores_stop = 0.2;
   habits_.reports_late = 0.05;
   if (!calm) {

@@ -123,8 +123,11 @@ MonoTime CandidateMachine::lease_short_at() const {
   return term_->deadline - config_.stop_budget - config_.kill_margin;
 }
 
+// While renewals come through, work that is stopped in order has all the time it needs. Should
+// they fail meanwhile, the deadline hurries it, and the loss of the lease ends it.
 MonoTime CandidateMachine::graceful_by(MonoTime now) const {
-  return std::min(now + config_.stop_budget, term_->deadline - config_.kill_margin);
+  if (now >= lease_short_at()) return term_->deadline - config_.kill_margin;
+  return now + std::max(config_.stop_budget, config_.orderly_stop);
 }
 
 // Where a node without a term belongs follows from what it may do and from what it sees.

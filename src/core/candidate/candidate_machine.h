@@ -43,8 +43,9 @@ enum class EndReason {
 
 struct CandidateConfig {
   bool eligible = true;
-  Duration takeover_delay = 1s;  ///< At least; at most a quarter more.
-  Duration stop_budget = 1200ms;
+  Duration takeover_delay = 1s;   ///< At least; at most a quarter more.
+  Duration stop_budget = 1200ms;  ///< For stopping the work when the lease is not renewed.
+  Duration orderly_stop{0};       ///< What the work needs while it is; no less than stop_budget.
   Duration kill_margin = 600ms;
   Duration release_timeout = 2400ms;  ///< How long the end of a term waits for the store.
   Duration hold_off = 6s;             ///< For how long it stands aside after a hand-over.
@@ -62,7 +63,7 @@ struct StartWork {
   Epoch epoch;
 };
 struct StopWork {
-  MonoTime by;  ///< Everything of it must be gone by then.
+  MonoTime by;  ///< Everything of it must be gone by then, and before the deadline.
 };
 /// The term is over, whatever the work does: its deadline is now.
 struct EndDeadline {};

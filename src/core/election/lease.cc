@@ -39,6 +39,19 @@ Status LeaseTimings::validate() const {
                               " lease; lengthen the lease or shorten the others"};
 }
 
+Duration worker_timeout_min(Duration heartbeat, Duration jitter, Duration request_timeout) {
+  return 2 * (heartbeat + jitter) + 2 * request_timeout;
+}
+
+Status validate_worker_timeout(std::string_view name, Duration worker_timeout, Duration at_least) {
+  if (worker_timeout >= at_least) return Done{};
+  return {Errc::kInvalid,
+          std::string(name) + " " + format_duration(worker_timeout) + " must be at least " +
+              format_duration(at_least) +
+              ", two heartbeats with their jitter and two request timeouts, or two lost requests "
+              "would make a live worker disappear"};
+}
+
 void LeaseObserver::observe(const Revision& revision, Duration lease, MonoTime received) {
   if (seen_ == revision) return;
   seen_ = revision;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/strong.h"
@@ -41,6 +42,14 @@ struct LeaseTimings {
   /// it holds the lease; the message shows the sum.
   [[nodiscard]] Status validate() const;
 };
+
+/// The shortest silence of a worker's file that means anything: two heartbeats with their jitter
+/// and two request timeouts.
+[[nodiscard]] Duration worker_timeout_min(Duration heartbeat, Duration jitter,
+                                          Duration request_timeout);
+/// Refuses a shorter one, with the reason; `name` is what the user knows it by.
+[[nodiscard]] Status validate_worker_timeout(std::string_view name, Duration worker_timeout,
+                                             Duration at_least);
 
 /// Decides by this machine's monotonic clock alone whether the leader has gone silent. Timestamps
 /// written by other machines are never compared, so clock skew cannot cause an early takeover.

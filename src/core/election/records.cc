@@ -228,6 +228,7 @@ std::string encode(const WorkerRecord& record) {
   json["namespace"] = record.name_space;
   if (record.stopped) json["stopped"] = true;
   if (record.sweep) json["sweep"] = true;
+  if (!record.aside.empty()) json["standsAside"] = record.aside;
   if (record.outage) {
     json["outage"] = {{"since", to_ms(record.outage->since)},
                       {"lasted", to_ms(record.outage->lasted)},
@@ -253,6 +254,7 @@ Result<WorkerRecord> decode_worker(std::string_view body) {
   record.name_space = text(json, "namespace");
   record.stopped = flag(json, "stopped");
   record.sweep = flag(json, "sweep");
+  record.aside = text(json, "standsAside");
   record.outage = outage_of(json);
   return record;
 }

@@ -91,6 +91,8 @@ struct WorkerRecord {
   /// hits nothing else even on a store that cannot remove at a revision.
   bool sweep = false;
   std::optional<Outage> outage{};  ///< The one that has just ended; later writes leave it out.
+  /// Why it would not lead if it were asked to, as "paused"; empty: it would, or does not say.
+  std::string aside{};
   bool operator==(const WorkerRecord&) const = default;
 };
 

@@ -106,6 +106,7 @@ TEST(WorkerRecordTest, SurvivesEncodingAndDecoding) {
   record.name_space = "default";
   record.stopped = true;
   record.sweep = true;
+  record.aside = "paused";
   EXPECT_EQ(*decode_worker(encode(record)), record);
   record.outage = Outage{wall_from_ms(1), 31s, 7, 3};
   EXPECT_EQ(*decode_worker(encode(record)), record);

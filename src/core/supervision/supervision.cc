@@ -56,7 +56,7 @@ SupervisionActions Supervision::start(MonoTime deadline, MonoTime now) {
 SupervisionActions Supervision::stop(MonoTime by, MonoTime now) {
   MUSTER_CHECK(phase_ != Phase::kNew);
   stop_by_ = std::min(stop_by_, by);
-  if (phase_ == Phase::kUp) begin_stop(EndCause::kRequested, SupervisionAction::kNoChild, now);
+  if (phase_ == Phase::kUp) begin_stop(EndCause::kRequested, SupervisionAction::kNoChild);
   return advance(now);
 }
 
@@ -85,7 +85,7 @@ SupervisionActions Supervision::child_failed_to_start(std::size_t child, MonoTim
   // A lease that ends too soon to start anything is no fault of the child.
   stop_if_due(now);
   enter(c, State::kAbsent, now);
-  if (phase_ == Phase::kUp) begin_stop(EndCause::kStartFailed, child, now);
+  if (phase_ == Phase::kUp) begin_stop(EndCause::kStartFailed, child);
   return advance(now);
 }
 
@@ -106,7 +106,7 @@ SupervisionActions Supervision::child_exited(std::size_t child, bool success, Mo
   c.halting = false;
   if (!stopped && c.rules.setup) {
     c.wanted = false;
-    if (!success) begin_stop(EndCause::kStartFailed, child, now);
+    if (!success) begin_stop(EndCause::kStartFailed, child);
   } else if (!stopped) {
     const RestartPolicy policy = c.rules.restart;
     c.wanted =
@@ -124,7 +124,7 @@ SupervisionActions Supervision::child_lost(std::size_t child, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
   enter(c, State::kAbsent, now);
-  if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child, now);
+  if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child);
   return advance(now);
 }
 
@@ -135,7 +135,7 @@ SupervisionActions Supervision::child_stuck(std::size_t child, MonoTime now) {
     // Whoever ended it, there is nothing more to send to it.
     enter(c, State::kKilled, now);
     actions_.push_back({Kind::kUnkillable, child});
-    if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child, now);
+    if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child);
   }
   return advance(now);
 }
@@ -144,7 +144,7 @@ std::optional<MonoTime> Supervision::next_tick() const {
   if (phase_ == Phase::kNew || phase_ == Phase::kEnded) return std::nullopt;
   const bool up = phase_ == Phase::kUp;
   std::optional<MonoTime> next;
-  if (up) next = stop_at();
+  if (up || !lease_short_) next = stop_at();
   for (const Child& c : children_) {
     take_earlier(next, next_of(c));
     const bool killable = alive(c) && c.state != State::kKilled;
@@ -183,14 +183,21 @@ MonoTime Supervision::kill_all_at() const {
   return before(std::min(deadline_, stop_by_), options_.kill_margin);
 }
 
+/// All that the child wishes, as long as the lease is renewed and the caller does not want an
+/// earlier end. Otherwise an equal share of the time there is, or more if the others wish less.
 Duration Supervision::grace(const Child& child, MonoTime now) const {
-  const Duration wished = child.rules.shutdown.value_or(Duration{0});
-  if (phase_ != Phase::kStopping) return wished;
-  const auto left = std::count_if(children_.begin(), children_.end(), [&](const Child& c) {
-    return alive(c) && c.state != State::kKilled;
-  });
-  const Duration share = (kill_all_at() - now) / std::max<std::ptrdiff_t>(1, left);
-  return std::clamp(share, Duration{0}, wished);
+  const auto wish = [](const Child& c) { return c.rules.shutdown.value_or(Duration{0}); };
+  if (phase_ != Phase::kStopping) return wish(child);
+  const MonoTime end = lease_short_ ? kill_all_at() : before(stop_by_, options_.kill_margin);
+  const Duration left = end - now;
+  Duration others{0};
+  int count = 1;
+  for (const Child& c : children_) {
+    if (&c == &child || !alive(c) || c.state == State::kKilled) continue;
+    others += wish(c);
+    ++count;
+  }
+  return std::clamp(std::max(left / count, left - others), Duration{0}, wish(child));
 }
 
 void Supervision::enter(Child& child, State state, MonoTime now) {
@@ -205,7 +212,7 @@ void Supervision::restart(std::size_t failed, MonoTime now) {
   }
   restarts_.push_back(now);
   if (restarts_.size() > options_.restarts_max) {
-    begin_stop(EndCause::kRestartsExhausted, failed, now);
+    begin_stop(EndCause::kRestartsExhausted, failed);
     return;
   }
   Child& c = children_[failed];
@@ -229,17 +236,15 @@ void Supervision::restart(std::size_t failed, MonoTime now) {
   }
 }
 
-void Supervision::begin_stop(EndCause cause, std::size_t child, MonoTime now) {
+void Supervision::begin_stop(EndCause cause, std::size_t child) {
   phase_ = Phase::kStopping;
   actions_.push_back({Kind::kEnding, child, cause});
-  for (Child& c : children_) {
-    if (c.state == State::kTerminating) c.kill_at = std::min(c.kill_at, now + grace(c, now));
-  }
 }
 
 void Supervision::stop_if_due(MonoTime now) {
-  if (phase_ != Phase::kUp || now < stop_at()) return;
-  begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild, now);
+  lease_short_ = now >= stop_at();
+  if (phase_ != Phase::kUp || !lease_short_) return;
+  begin_stop(EndCause::kDeadline, SupervisionAction::kNoChild);
 }
 
 SupervisionActions Supervision::advance(MonoTime now) {
@@ -267,7 +272,7 @@ void Supervision::settle(MonoTime now) {
     if (c.state == State::kStarted && c.rules.ready_after && !c.rules.setup) {
       enter(c, State::kReady, now);
     } else {
-      begin_stop(EndCause::kStartFailed, i, now);
+      begin_stop(EndCause::kStartFailed, i);
     }
   }
 }
@@ -276,6 +281,10 @@ void Supervision::settle(MonoTime now) {
 void Supervision::halt(MonoTime now) {
   const bool stopping = phase_ == Phase::kStopping;
   const bool hurry = stopping && now >= kill_all_at();
+  for (Child& c : children_) {
+    // The time may have become short since it was asked.
+    if (c.state == State::kTerminating) c.kill_at = std::min(c.kill_at, now + grace(c, now));
+  }
   for (std::size_t i = children_.size(); i-- > 0;) {
     Child& c = children_[i];
     if (!alive(c) || !(stopping || c.halting)) continue;
@@ -312,7 +321,7 @@ void Supervision::report_unkillable(MonoTime now) {
   }
   if (stuck == SupervisionAction::kNoChild) return;
   // A group that cannot be restarted is no work: let another node have it.
-  if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, stuck, now);
+  if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, stuck);
   halt(now);
 }
 
@@ -332,7 +341,7 @@ void Supervision::start_next(MonoTime now) {
     return;
   }
   if (!any) {
-    begin_stop(EndCause::kFinished, failed_, now);
+    begin_stop(EndCause::kFinished, failed_);
   } else if (!ready_) {
     ready_ = true;
     actions_.push_back({Kind::kReady});

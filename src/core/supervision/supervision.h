@@ -89,10 +89,11 @@ using SupervisionActions = std::vector<SupervisionAction>;
 ///
 /// Guarantees: a child is started only when all before it are ready or will not run; never while an
 /// instance of it lives; never after a stop began. Children are stopped one by one, the last
-/// first, each with its own grace. The lease deadline overrides every timeout: without a renewal
-/// the stop begins by itself at deadline − kill_margin − stop_budget, and at deadline −
-/// kill_margin every child left is killed at once, in no order. When time is short, the children
-/// share it, so that none is killed unasked because another dawdled.
+/// first, each with its own grace while the lease is renewed. The lease deadline overrides every
+/// timeout: without a renewal the stop begins by itself at deadline − kill_margin − stop_budget,
+/// and at deadline − kill_margin every child left is killed at once, in no order. From the first
+/// of these moments on, or when the caller wants an earlier end than all graces allow, time is
+/// short: the children share it, so that none is killed unasked because another dawdled.
 /// A stop that has begun is never taken back, also when a renewal arrives after all.
 ///
 /// Does not guarantee that children die: it asks for it, and says which one would not.
@@ -144,7 +145,7 @@ class Supervision {
   [[nodiscard]] Duration grace(const Child& child, MonoTime now) const;
   void enter(Child& child, State state, MonoTime now);
   void restart(std::size_t failed, MonoTime now);
-  void begin_stop(EndCause cause, std::size_t child, MonoTime now);
+  void begin_stop(EndCause cause, std::size_t child);
   void stop_if_due(MonoTime now);
   SupervisionActions advance(MonoTime now);
   void settle(MonoTime now);
@@ -158,6 +159,7 @@ class Supervision {
   std::vector<Child> children_;
   Phase phase_ = Phase::kNew;
   bool ready_ = false;
+  bool lease_short_ = false;  ///< At the last event: without a renewal it is time to stop.
   std::size_t failed_ = SupervisionAction::kNoChild;  ///< The first that failed for good.
   MonoTime deadline_ = MonoTime::max();
   MonoTime stop_by_ = MonoTime::max();

@@ -26,27 +26,53 @@ std::string parent_of(const std::string& name) {
 Result<std::unique_ptr<Directory>> Directory::open(const std::string& path, Options options) {
   auto root = files::open_or_make_directory(path);
   if (!root) return root.error();
-  auto lock = files::open_at(root->get(), kLock, O_RDWR | O_CREAT | O_NOFOLLOW);
-  if (!lock) return in_store(path, lock.error());
-  auto journal = files::open_at(root->get(), kJournal, O_RDWR | O_CREAT | O_NOFOLLOW);
-  if (!journal) return in_store(path, journal.error());
-  if (Status s = files::make_directory(root->get(), kObjects); !s) return in_store(path, s.error());
-  if (auto found = files::entries(root->get(), kObjects); !found) {
-    return in_store(path, found.error());
-  }
-  return std::unique_ptr<Directory>(
-      new Directory(path, options, std::move(*root), std::move(*lock), std::move(*journal)));
+  auto opened = open_files(path, std::move(*root));
+  if (!opened) return opened.error();
+  return std::unique_ptr<Directory>(new Directory(path, options, std::move(*opened)));
 }
 
-Directory::Directory(std::string path, Options options, UniqueFd root, UniqueFd lock,
-                     UniqueFd journal)
+Result<Directory::Opened> Directory::open_files(const std::string& path, UniqueFd root) {
+  auto lock = files::open_at(root.get(), kLock, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!lock) return in_store(path, lock.error());
+  auto journal = files::open_at(root.get(), kJournal, O_RDWR | O_CREAT | O_NOFOLLOW);
+  if (!journal) return in_store(path, journal.error());
+  if (Status s = files::make_directory(root.get(), kObjects); !s) return in_store(path, s.error());
+  if (auto found = files::entries(root.get(), kObjects); !found) {
+    return in_store(path, found.error());
+  }
+  return Opened{std::move(root), std::move(*lock), std::move(*journal)};
+}
+
+Directory::Directory(std::string path, Options options, Opened opened)
     : path_(std::move(path)),
       options_(options),
-      root_(std::move(root)),
-      lock_(std::move(lock)),
-      journal_(std::move(journal)),
+      root_(std::move(opened.root)),
+      lock_(std::move(opened.lock)),
+      journal_(std::move(opened.journal)),
       foreign_(files::foreign_file_system(root_.get())),
       random_(system_random()) {}
+
+bool Directory::removed() const {
+  return files::is_unlinked(lock_.fd());
+}
+
+Error Directory::was_removed() const {
+  return {Errc::kUnavailable, "the store in " + path_ +
+                                  " fails: its directory was removed while in use; it goes on when "
+                                  "that is made again"};
+}
+
+Status Directory::reopen() {
+  auto root = files::open_directory(path_);
+  if (!root) return in_store(path_, root.error());
+  const auto opened = open_files(path_, std::move(*root));
+  if (!opened) return opened.error();
+  // The descriptors keep their numbers, for other threads may be reading through them. The lock
+  // comes last: while it is the old one, all that was replaced before counts for nothing.
+  if (Status s = files::replace(root_.get(), opened->root); !s) return s;
+  if (Status s = files::replace(journal_.fd(), opened->journal); !s) return s;
+  return files::replace(lock_.fd(), opened->lock);
+}
 
 Error Directory::in_store(const std::string& path, const Error& error) {
   return {error.code == Errc::kNotFound ? Errc::kUnavailable : error.code,
@@ -60,12 +86,13 @@ Error Directory::about(const std::string& name, const Error& error) const {
 Result<bool> Directory::try_lock() {
   auto locked = lock_.try_lock();
   if (!locked || !*locked) return locked;
+  if (removed()) {
+    lock_.unlock();
+    return was_removed();
+  }
   Status ready = Done{};
-  if (files::is_unlinked(lock_.fd())) {
-    // Another process may have made the directory anew, with a lock that is not this one.
-    ready = {Errc::kUnavailable, "its directory was removed while in use; open it again"};
-  } else if (Status loaded = journal_.load();
-             !loaded || journal_.state().in_flight != InFlight::kNothing) {
+  if (Status loaded = journal_.load();
+      !loaded || journal_.state().in_flight != InFlight::kNothing) {
     ready = put_in_order();
   }
   if (ready) return true;

@@ -36,6 +36,9 @@ struct Changes {
 /// it is, with a revision of its own at which a writer may replace or remove it. Only one of a
 /// newer format is an error: its writer knows better.
 ///
+/// A directory that is removed while in use fails all calls; made anew, it is another, empty store,
+/// and reopen() goes on there. No revision and no cursor of the old one is good for it.
+///
 /// One thread; settled_position(), may_have_changed() and syncs() are for any.
 class Directory {
  public:
@@ -47,6 +50,13 @@ class Directory {
   /// Makes the directory if it is absent and its parent is there.
   [[nodiscard]] static Result<std::unique_ptr<Directory>> open(const std::string& path,
                                                                Options options);
+
+  /// Its lock was removed, and with it, most likely, the directory. Everything but reopen() fails
+  /// then: another process may have made the directory anew, with other objects in it.
+  [[nodiscard]] bool removed() const;
+  /// Goes on in the directory that now has the path. Never makes it: that is for whoever removed
+  /// it. Without the lock.
+  [[nodiscard]] Status reopen();
 
   [[nodiscard]] Result<Object> get(const Key& key, const std::optional<Revision>& unless);
 
@@ -78,11 +88,19 @@ class Directory {
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
  private:
-  Directory(std::string path, Options options, UniqueFd root, UniqueFd lock, UniqueFd journal);
+  struct Opened {
+    UniqueFd root;
+    UniqueFd lock;
+    UniqueFd journal;
+  };
+
+  Directory(std::string path, Options options, Opened opened);
+  [[nodiscard]] static Result<Opened> open_files(const std::string& path, UniqueFd root);
 
   /// A failure that leaves the store as it was. Whatever the system could not find, the caller
   /// asked for none of it.
   [[nodiscard]] static Error in_store(const std::string& path, const Error& error);
+  [[nodiscard]] Error was_removed() const;
   [[nodiscard]] Error about(const std::string& name, const Error& error) const;
   [[nodiscard]] Result<ObjectHeader> header(const std::string& name) const;
   [[nodiscard]] Status holds(const Key& key, const Precondition& when) const;

@@ -28,6 +28,7 @@ Result<Object> Directory::get(const Key& key, const std::optional<Revision>& unl
   const std::string name = file_of(key);
   auto content = files::read(root_.get(), name, kFileBytesMax);
   if (content.is(Errc::kNotFound)) {
+    if (removed()) return was_removed();
     if (Status s = ensure_durable(name, {}); !s) return s.error();
     return {Errc::kNotFound, key + " does not exist"};
   }

@@ -193,11 +193,14 @@ class FileStoreImpl final : public FileStore {
       return call.fail({wrote ? Errc::kAmbiguous : Errc::kUnavailable,
                         "the disk under " + path_ + " did not answer in time"});
     }
-    const int holder = call.kind == Kind::kGet ? 0 : worker_->blocked_by();
+    const auto holder = call.kind == Kind::kGet ? std::nullopt : worker_->blocked_by();
+    if (!holder) {
+      return call.fail(
+          {Errc::kUnavailable, "the disk under " + path_ + " was too busy to begin in time"});
+    }
+    const std::string who = *holder == 0 ? "another program" : "process " + std::to_string(*holder);
     call.fail({Errc::kUnavailable,
-               holder == 0 ? "the disk under " + path_ + " was too busy to begin in time"
-                           : "process " + std::to_string(holder) + " holds the lock of " + path_ +
-                                 "; is it stopped, or its disk hung?"});
+               who + " holds the lock of " + path_ + "; is it stopped, or its disk hung?"});
   }
 
   const std::string address_;

@@ -264,12 +264,31 @@ TEST(FileStoreTest, AStoreWhoseDirectoryIsTakenAwaySaysSo) {
   TestClient client(path);
   ASSERT_TRUE(client.put("k", "1").ok());
   fs::remove_all(path);
-  TestClient again(path);
-  ASSERT_TRUE(again.put("k", "2").ok());
-  const auto lost = client.put("k", "3");
+  const auto lost = client.put("k", "2");
   ASSERT_TRUE(lost.is(Errc::kUnavailable));
   EXPECT_THAT(lost.error().message, HasSubstr("was removed while in use"));
-  EXPECT_EQ(again.get("k").value().body, "2");
+  EXPECT_TRUE(client.get("k").is(Errc::kUnavailable)) << "that is no proof that it is absent";
+  EXPECT_FALSE(fs::exists(path)) << "whoever removed it has a reason";
+}
+
+TEST(FileStoreTest, AStoreWhoseDirectoryIsMadeAnewGoesOnThereWithNothingOfTheOldOne) {
+  TempDir dir;
+  const std::string path = dir.path() + "/store";
+  TestClient client(path);
+  const Revision old = client.put("k", "1").value();
+  fs::remove_all(path);
+  ASSERT_TRUE(client.put("k", "2").is(Errc::kUnavailable));
+  fs::create_directory(path);
+  EXPECT_TRUE(client.get("k").is(Errc::kNotFound));
+  EXPECT_TRUE(client.put("k", "2", Precondition::at(old)).is(Errc::kConflict));
+  ASSERT_TRUE(client.put("k", "3", Precondition::absent()).ok());
+
+  fs::remove_all(path);
+  TestClient again(path);
+  ASSERT_TRUE(again.put("k", "4").ok());
+  EXPECT_EQ(client.get("k").value().body, "4") << "both use the same directory";
+  ASSERT_TRUE(client.put("k", "5").ok());
+  EXPECT_EQ(again.get("k").value().body, "5");
 }
 
 /// Opening a pipe that nobody writes to blocks, as a hung disk does.

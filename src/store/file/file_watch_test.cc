@@ -203,5 +203,20 @@ TEST(FileWatchTest, AWatchThatOutlivesItsStoreIsSilent) {
   thread.run([&] { watch.reset(); });
 }
 
+TEST(FileWatchTest, AfterItsDirectoryWasMadeAnewAWatchIsResetAndGoesOn) {
+  TempDir dir;
+  const std::string path = dir.path() + "/store";
+  TestClient client(path);
+  ASSERT_TRUE(client.put("k", "1").ok());
+  Recorder recorder(client, "k");
+  std::filesystem::remove_all(path);
+  TestClient another(path);
+  ASSERT_TRUE(another.put("k", "2").ok());
+  EXPECT_EQ(client.get("k").value().body, "2");
+  recorder.until([](const WatchEvent& e) { return e.kind == Kind::kReset; });
+  ASSERT_TRUE(another.put("k", "3").ok());
+  recorder.until_body("k", "3");
+}
+
 }  // namespace
 }  // namespace muster::file

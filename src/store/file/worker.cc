@@ -59,7 +59,7 @@ bool Worker::withdraw(JobId id) {
   return false;
 }
 
-int Worker::blocked_by() const {
+std::optional<int> Worker::blocked_by() const {
   MutexLock lock(mutex_);
   return blocked_by_;
 }
@@ -106,9 +106,20 @@ std::optional<Worker::Queued> Worker::take(bool needs_lock) {
 
 void Worker::run() {
   while (!stopping()) {
+    follow_directory();
     run_lock_free_jobs();
     if (waiter_.wait(run_locked_jobs())) mark_watchers_due();
   }
+}
+
+void Worker::follow_directory() {
+  // While it stays away, each call is told so.
+  if (!directory_.removed() || !directory_.reopen()) return;
+  log_warn("the store's directory was removed and has come back; what it held is gone", {});
+  if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
+    log_warn("changes by other processes are seen late", {{"error", s.error().message}});
+  }
+  mark_watchers_due();
 }
 
 void Worker::run_lock_free_jobs() {
@@ -126,7 +137,7 @@ Duration Worker::run_locked_jobs() {
     while (auto next = take(true)) next->job(locked.error());
     return due.empty() ? Duration::max() : kRetry;
   }
-  const int holder = *locked ? 0 : directory_.holder();
+  const auto holder = *locked ? std::nullopt : std::optional(directory_.holder());
   {
     MutexLock lock(mutex_);
     blocked_by_ = holder;

@@ -39,8 +39,9 @@ class Worker {
   [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) EXCLUDES(mutex_);
   /// True when the job had not begun; it will not run then.
   [[nodiscard]] bool withdraw(JobId id) EXCLUDES(mutex_);
-  /// The process whose lock the jobs wait for; 0 when they do not.
-  [[nodiscard]] int blocked_by() const EXCLUDES(mutex_);
+  /// The process whose lock the jobs wait for, 0 when that cannot be told; nothing when they do
+  /// not wait.
+  [[nodiscard]] std::optional<int> blocked_by() const EXCLUDES(mutex_);
 
   /// Delivers what happens after `since`, on the worker's thread, batch by batch: the next one
   /// only after delivered(), so that a slow watcher holds one batch and no more.
@@ -63,6 +64,8 @@ class Worker {
   };
 
   void run();
+  /// When the directory was removed and has come back, goes on in the new one.
+  void follow_directory() EXCLUDES(mutex_);
   [[nodiscard]] bool stopping() EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Queued> take(bool needs_lock) EXCLUDES(mutex_);
   void run_lock_free_jobs();
@@ -81,7 +84,7 @@ class Worker {
   std::deque<Queued> lock_free_ GUARDED_BY(mutex_);
   std::deque<Queued> locked_ GUARDED_BY(mutex_);
   std::map<std::uint64_t, Watcher> watchers_ GUARDED_BY(mutex_);
-  int blocked_by_ GUARDED_BY(mutex_) = 0;
+  std::optional<int> blocked_by_ GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

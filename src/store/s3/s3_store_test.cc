@@ -104,6 +104,13 @@ TEST_F(S3StoreTest, GetsAnObjectUnderItsPrefixWithASignature) {
   EXPECT_EQ(request.header("x-amz-security-token"), kToken);
 }
 
+// S19: what is not there is an answer. Trying again would cost a first leader many seconds.
+TEST_F(S3StoreTest, WhatIsNotThereIsAskedForOnce) {
+  script_ = {Reply{404, "<Error><Code>NoSuchKey</Code></Error>"}, object("late", "abc")};
+  EXPECT_TRUE(get().is(Errc::kNotFound));
+  EXPECT_EQ(server_.requests().size(), 1u);
+}
+
 TEST_F(S3StoreTest, A304WithoutETagMeansUnchanged) {
   script_ = {Reply{304, ""}};
   EXPECT_TRUE(get(Revision("abc")).is(Errc::kUnchanged));

@@ -22,7 +22,8 @@ namespace muster::server {
 /// until the maximum age the lists at hand stay in force, after it nothing is good, which is told
 /// at that moment, whatever a fetch is doing, and the next good list opens the door again. A list
 /// of whose time less than a tenth is left is warned of once. A list is read on the loop's thread,
-/// about a millisecond for a thousand entries: one of a hundred thousand deserves a loop of its own.
+/// about a millisecond for a thousand entries: one of a hundred thousand deserves a loop of its
+/// own.
 ///
 /// standing() and health() are for any thread, the rest for the loop's.
 class CrlKeeper {

@@ -35,7 +35,10 @@ install(FILES ${CMAKE_BINARY_DIR}/muster.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
   COMPONENT dev)
 # The wire contract, for other languages.
 install(DIRECTORY proto/muster DESTINATION ${CMAKE_INSTALL_DATADIR}/muster/proto COMPONENT dev)
-add_custom_target(muster_packaged DEPENDS ${library_targets} muster_proto)
+
+# Prints musterd(8). Only for packing: it is not installed.
+muster_program(musterd-page SOURCES packaging/manual/musterd_page.cc DEPS cli server)
+add_custom_target(muster_packaged DEPENDS ${library_targets} muster_proto musterd-page)
 
 foreach(component muster musterd dev)
   set(package ${component})
@@ -55,10 +58,10 @@ install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/muster-run@.service
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/systemd/musterd.service
   DESTINATION lib/systemd/system COMPONENT musterd)
 
-# Manual pages and completions are printed by the programs themselves, so that they cannot differ
-# from --help. Settings go to /etc when the prefix is /usr, as the file system standard has it.
+# Manual pages and completions are printed from what --help is printed from, so that they cannot
+# differ from it. Settings go to /etc when the prefix is /usr, as the file system standard has it.
 set(MUSTER_PROGRAM $<TARGET_FILE:muster>)
-set(MUSTERD_PROGRAM $<TARGET_FILE:musterd>)
+set(MUSTERD_PAGE_PROGRAM $<TARGET_FILE:musterd-page>)
 foreach(component muster musterd)
   configure_file(cmake/install_${component}.cmake.in ${CMAKE_BINARY_DIR}/install_${component}.in @ONLY)
   file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/install_${component}.cmake

@@ -13,6 +13,12 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# What they do when they are installed and removed.
+foreach(package muster musterd)
+  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/packaging/debian/${package}/*)
+  string(TOUPPER ${package} component)
+  set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA ${scripts})
+endforeach()
 
 set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SECTION admin)
@@ -31,8 +37,6 @@ set(CPACK_COMPONENT_MUSTERD_DESCRIPTION
   "replicated registry of nodes with failure detection
  Node registry, failure detection, topology with a hash ring, watch, and a versioned
  store, over gRPC with mutual TLS. Its state is a log in etcd, a bucket or a directory.")
-file(GLOB scripts ${CMAKE_SOURCE_DIR}/packaging/debian/musterd/*)
-set(CPACK_DEBIAN_MUSTERD_PACKAGE_CONTROL_EXTRA ${scripts})
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmuster-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)

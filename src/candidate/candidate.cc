@@ -290,6 +290,12 @@ bool Candidate::leads() const {
   return shared_.guard && shared_.guard->valid();
 }
 
+Duration Candidate::lease_left() const {
+  MutexLock lock(mutex_);
+  if (!shared_.guard || !shared_.guard->valid()) return Duration(0);
+  return std::max(Duration(0), shared_.guard->deadline() - loop_.now());
+}
+
 std::optional<WorkerId> Candidate::current_leader() const {
   MutexLock lock(mutex_);
   if (shared_.guard) {

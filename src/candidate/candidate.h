@@ -72,6 +72,8 @@ class Candidate {
   [[nodiscard]] std::optional<WorkerId> current_leader() const EXCLUDES(mutex_);
   [[nodiscard]] Epoch epoch() const EXCLUDES(mutex_);
   [[nodiscard]] telemetry::Metrics metrics() const EXCLUDES(mutex_);
+  /// How long this node may lead without another renewal; zero when it does not lead.
+  [[nodiscard]] Duration lease_left() const EXCLUDES(mutex_);
   [[nodiscard]] const WorkerId& node() const { return options_.node; }
   [[nodiscard]] const CandidateOptions& options() const { return options_; }
 

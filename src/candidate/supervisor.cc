@@ -221,9 +221,10 @@ void Supervisor::note(std::size_t i, std::optional<ExitStatus> status, std::stri
   auto each = fields(i);
   each.emplace_back("how", message);
   log_info("child ended", std::move(each));
-  loop_.post(lifetime_.wrap([tell = callbacks_.child_ended, name = specs_[i].name, message] {
-    if (tell) tell(name, message);
-  }));
+  loop_.post(
+      lifetime_.wrap([tell = callbacks_.child_ended, name = specs_[i].name, status, message] {
+        if (tell) tell(name, status, message);
+      }));
   ends_.insert_or_assign(i, std::pair(status, std::move(message)));
   // What caused the end is told; of an end that was asked for, the last child that ended.
   if (!ending_ || end_.cause == EndCause::kRequested) name_child(i);

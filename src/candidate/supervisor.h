@@ -65,7 +65,10 @@ class Supervisor {
     std::function<void()> ready{};  ///< Every child is. At most once per term.
     /// A command runs, `pid` being also its process group; and it has ended, for whatever reason.
     std::function<void(const std::string& child, pid_t pid)> child_started{};
-    std::function<void(const std::string& child, const std::string& how)> child_ended{};
+    /// The status is that of a command.
+    std::function<void(const std::string& child, const std::optional<ExitStatus>& status,
+                       const std::string& how)>
+        child_ended{};
     /// The tree stops, and not because stop() asked: resign. `receipt` is not yet there.
     std::function<void(const TreeEnd&)> ending{};
     std::function<void(const TreeEnd&)> ended{};

@@ -42,6 +42,13 @@ Status ArbiterOptions::check() const {
   return validate_name("namespace", name_space);
 }
 
+Status ArbiterOptions::check_shared() const {
+  if (!url.starts_with("memory:")) return Done{};
+  return {Errc::kInvalid,
+          "memory: is this process's alone, so everybody would lead; give --arbiter a store that "
+          "all share (file:///…, s3://…, etcd://…, muster://…)"};
+}
+
 Result<std::unique_ptr<Hub>> ArbiterOptions::open() const {
   if (Status status = check(); !status) return status.error();
   return Hub::open(url, hub);

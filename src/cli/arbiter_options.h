@@ -27,6 +27,8 @@ struct ArbiterOptions {
 
   /// What must be there is there.
   [[nodiscard]] Status check() const;
+  /// For who takes part: others can see this store as well.
+  [[nodiscard]] Status check_shared() const;
   [[nodiscard]] Result<std::unique_ptr<Hub>> open() const;
 };
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "platform/process.h"
 #include "platform/settings_file.h"
 
 namespace muster::cli {
@@ -59,6 +60,20 @@ void add_known(const CLI::App& parser, std::vector<std::string>& known) {
   }
 }
 
+/// Nearly the same, but for one or two letters beside each other, and long enough to tell.
+bool is_slip(const std::string& text, const std::string& known) {
+  static constexpr std::size_t kTellingLength = 15;
+  const std::size_t shorter = std::min(text.size(), known.size());
+  if (shorter < kTellingLength) return false;
+  std::size_t head = 0;
+  while (head < shorter && text[head] == known[head]) ++head;
+  std::size_t tail = 0;
+  while (tail < shorter - head && text[text.size() - 1 - tail] == known[known.size() - 1 - tail]) {
+    ++tail;
+  }
+  return std::max(text.size(), known.size()) - head - tail <= 2;
+}
+
 }  // namespace
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -73,6 +88,24 @@ std::string did_you_mean(const std::string& text, const std::vector<std::string>
                          const std::string& prefix) {
   const std::string near = nearest(text, candidates);
   return near.empty() ? "" : "; did you mean " + prefix + near + "?";
+}
+
+Status refuse_slips(const CLI::App& program) {
+  std::vector<std::string> options{"config"};
+  add_known(program, options);
+  std::vector<std::string> known = {"MUSTER_LEASE_DEADLINE", "MUSTER_GUARDIAN"};
+  for (const std::string& option : options) known.push_back(variable(option));
+  for (const std::string& entry : environment()) {
+    const std::string name = entry.substr(0, entry.find('='));
+    if (!name.starts_with("MUSTER_")) continue;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    for (const std::string& each : known) {
+      if (is_slip(name, each)) {
+        return {Errc::kInvalid, "unknown variable " + name + "; did you mean " + each + "?"};
+      }
+    }
+  }
+  return Done{};
 }
 
 Status fill_from_environment(CLI::App& command) {

@@ -28,8 +28,8 @@ std::string dump(const Json& json) {
 
 class Server final : public HttpFace {
  public:
-  Server(ListenAddress address, std::shared_ptr<GlobalCoordinator> coordinator)
-      : address_(std::move(address)), coordinator_(std::move(coordinator)) {
+  Server(ListenAddress address, HttpAnswers answers)
+      : address_(std::move(address)), answers_(std::move(answers)) {
     server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     // The library's own choice, SO_REUSEPORT, would let two workers share one port unnoticed.
     server_.set_socket_options([](socket_t socket) {
@@ -41,23 +41,27 @@ class Server final : public HttpFace {
     server_.set_write_timeout(5);
     server_.set_payload_max_length(0);
     server_.Get("/leader", [this](const auto&, auto& response) { leader(response); });
-    server_.Get("/workers", [this](const auto&, auto& response) { workers(response); });
-    server_.Get("/metrics.json", [this](const auto&, auto& response) {
-      answer(response, 200, coordinator_->metrics().to_json());
-    });
+    if (answers_.workers) {
+      server_.Get("/workers", [this](const auto&, auto& response) { workers(response); });
+    }
+    if (answers_.metrics_json) {
+      server_.Get("/metrics.json", [this](const auto&, auto& response) {
+        answer(response, 200, answers_.metrics_json());
+      });
+    }
     server_.Get("/metrics", [this](const auto&, auto& response) {
       response.set_header("Cache-Control", "no-store");
-      response.set_content(prometheus_text(*coordinator_),
-                           "text/plain; version=0.0.4; charset=utf-8");
+      response.set_content(answers_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
     });
     server_.Get("/healthz", [](const auto&, auto& response) {
       answer(response, 200, dump({{"healthy", true}}));
     });
-    server_.set_error_handler([](const auto&, auto& response) {
+    const std::string known =
+        std::string("ask for /leader, ") + (answers_.workers ? "/workers, " : "") + "/metrics, " +
+        (answers_.metrics_json ? "/metrics.json " : "") + "or /healthz with GET";
+    server_.set_error_handler([known](const auto&, auto& response) {
       if (!response.body.empty()) return;  // An answer of ours, such as 503 from /leader.
-      answer(response, response.status,
-             dump({{"error",
-                    "ask for /leader, /workers, /metrics, /metrics.json or /healthz with GET"}}));
+      answer(response, response.status, dump({{"error", known}}));
     });
   }
 
@@ -82,24 +86,23 @@ class Server final : public HttpFace {
   [[nodiscard]] const ListenAddress& address() const override { return address_; }
 
  private:
-  // The deadline is taken first: when it has passed, what follows says so too.
   void leader(httplib::Response& response) const {
-    const auto left = to_ms(coordinator_->lease_left());
-    const auto leader = coordinator_->leader();
+    const HttpAnswers::Leadership now = answers_.leader();
+    const auto left = to_ms(now.lease_left);
     answer(response, left > 0 ? 200 : 503,
-           dump({{"leader", leader ? Json(leader->value()) : Json(nullptr)},
-                 {"epoch", coordinator_->epoch().value()},
+           dump({{"leader", now.leader ? Json(now.leader->value()) : Json(nullptr)},
+                 {"epoch", now.epoch.value()},
                  {"deadlineMs", left}}));
   }
 
   void workers(httplib::Response& response) const {
     Json ids = Json::array();
-    for (const WorkerId& worker : coordinator_->active_workers()) ids.push_back(worker.value());
-    answer(response, 200, dump({{"namespace", coordinator_->name_space()}, {"workers", ids}}));
+    for (const WorkerId& worker : answers_.workers()) ids.push_back(worker.value());
+    answer(response, 200, dump({{"namespace", answers_.name_space}, {"workers", ids}}));
   }
 
   ListenAddress address_;
-  std::shared_ptr<GlobalCoordinator> coordinator_;
+  const HttpAnswers answers_;
   httplib::Server server_;
   std::thread thread_;
 };
@@ -126,9 +129,22 @@ std::string ListenAddress::url() const {
   return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator) {
+  // The deadline is taken first: when it has passed, what follows says so too.
+  return {.leader =
+              [coordinator] {
+                const Duration left = coordinator->lease_left();
+                return HttpAnswers::Leadership{coordinator->leader(), coordinator->epoch(), left};
+              },
+          .workers = [coordinator] { return coordinator->active_workers(); },
+          .metrics = [coordinator] { return prometheus_text(*coordinator); },
+          .metrics_json = [coordinator] { return coordinator->metrics().to_json(); },
+          .name_space = coordinator->name_space()};
+}
+
 Result<std::unique_ptr<HttpFace>> HttpFace::listen(const ListenAddress& address,
-                                                   std::shared_ptr<GlobalCoordinator> coordinator) {
-  auto server = std::make_unique<Server>(address, std::move(coordinator));
+                                                   HttpAnswers answers) {
+  auto server = std::make_unique<Server>(address, std::move(answers));
   if (!server->bind()) {
     return {Errc::kInvalid, "cannot listen on " + address.url() +
                                 "; is the port taken, or the address not of this host?"};

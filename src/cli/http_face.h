@@ -1,7 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "coordinator/hub.h"
@@ -19,11 +22,27 @@ struct ListenAddress {
   [[nodiscard]] std::string url() const;
 };
 
-/// Lets any program ask a worker over HTTP, read-only:
+/// What a process tells of its election. Asked on threads of the face. What is left out is not
+/// there.
+struct HttpAnswers {
+  struct Leadership {
+    std::optional<WorkerId> leader;
+    Epoch epoch;
+    Duration lease_left{0};  ///< Of this process.
+  };
+  std::function<Leadership()> leader;
+  std::function<std::vector<WorkerId>()> workers{};
+  std::function<std::string()> metrics;  ///< In Prometheus' text format.
+  std::function<std::string()> metrics_json{};
+  std::string name_space{};
+};
+[[nodiscard]] HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator);
+
+/// Lets any program ask over HTTP, read-only:
 ///
-///   GET /leader        200 while this worker leads, else 503; leader, epoch, deadlineMs
+///   GET /leader        200 while this process leads, else 503; leader, epoch, deadlineMs
 ///   GET /workers       who is in
-///   GET /metrics       the coordinator's metrics, in Prometheus' text format
+///   GET /metrics       in Prometheus' text format
 ///   GET /metrics.json  the same as JSON, by the names of seed deployments
 ///   GET /healthz       200 while the process answers
 ///
@@ -32,9 +51,9 @@ struct ListenAddress {
 /// idle ones cannot keep others out. Threads of its own; make and destroy on any.
 class HttpFace {
  public:
-  /// Listens from now on. `coordinator` is asked until this is destroyed.
-  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(
-      const ListenAddress& address, std::shared_ptr<GlobalCoordinator> coordinator);
+  /// Listens from now on. `answers` are asked for until this is destroyed.
+  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(const ListenAddress& address,
+                                                                HttpAnswers answers);
   virtual ~HttpFace() = default;
 
   /// With the port that was taken.

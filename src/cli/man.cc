@@ -1,37 +1,17 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
-#include "base/text.h"
 #include "cli/commands.h"
-#include "cli/event_text.h"
 #include "cli/exit_code.h"
 #include "cli/fill.h"
 #include "cli/manual.h"
 #include "cli/options.h"
-#include "platform/system_clock.h"
 
 namespace muster::cli {
 namespace {
-
-// Packages that are built twice must be the same, so their tools set this variable.
-Result<std::string> page_date() {
-  constexpr std::size_t kDateLength = 10;  // YYYY-MM-DD
-  WallTime day = system_wall_now();
-  if (const char* fixed = std::getenv("SOURCE_DATE_EPOCH"); fixed != nullptr && *fixed != '\0') {
-    const auto seconds = parse_unsigned(fixed);
-    constexpr std::uint64_t kYear9999 = 253'370'764'800;
-    if (!seconds || *seconds >= kYear9999) {
-      return {Errc::kInvalid, std::string("SOURCE_DATE_EPOCH: \"") + fixed +
-                                  "\" is not a number of seconds since 1970"};
-    }
-    day = WallTime(std::chrono::seconds(*seconds));
-  }
-  return format_time(day).substr(0, kDateLength);
-}
 
 // Readable for all, as far as the umask allows: unlike a store's files, these are public.
 Status write_page(const std::filesystem::path& path, const std::string& text) {
@@ -64,7 +44,7 @@ class ManCommand final : public Command {
     if (!directory_.empty() && !command_.empty()) {
       return {Errc::kInvalid, "--dir writes every page; leave " + command_ + " or --dir out"};
     }
-    const auto date = page_date();
+    const auto date = manual_date();
     if (!date) return date.error();
     // Only now are all commands declared.
     const auto pages = manual_pages(outline(*app_->get_parent()), MUSTER_VERSION, *date);

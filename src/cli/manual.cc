@@ -36,8 +36,14 @@ std::vector<Block> blocks_of(const std::string& notes) {
   return blocks;
 }
 
+constexpr std::string_view kExitCodes = "Exit codes:";
+
 bool is_example(const Block& block) {
   return block[0].starts_with("Example");
+}
+
+bool is_exit_status(const Block& block) {
+  return block[0].starts_with(kExitCodes);
 }
 
 std::string synopsis(const CommandOutline& command) {
@@ -54,7 +60,8 @@ std::string synopsis(const CommandOutline& command) {
 std::string description(const CommandOutline& command) {
   std::string text = ".SH DESCRIPTION\n" + filled(command.summary);
   for (const Block& block : blocks_of(command.notes)) {
-    if (!is_example(block)) text += ".PP\n" + filled(join(block, " "));
+    if (is_example(block) || is_exit_status(block)) continue;
+    text += ".PP\n" + filled(join(block, " "));
   }
   return text;
 }
@@ -112,6 +119,14 @@ std::string environment(const CommandOutline& command) {
   return "";
 }
 
+std::string exit_status(const CommandOutline& command) {
+  std::string text;
+  for (const Block& block : blocks_of(command.notes)) {
+    if (is_exit_status(block)) text += filled(join(block, " ").substr(kExitCodes.size()));
+  }
+  return text.empty() ? "" : ".SH EXIT STATUS\n" + text;
+}
+
 std::string examples(const CommandOutline& command) {
   std::string text;
   for (const Block& block : blocks_of(command.notes)) {
@@ -139,17 +154,17 @@ std::string see_also(const CommandOutline& command) {
 }  // namespace
 
 std::vector<ManualPage> manual_pages(const CommandOutline& root, const std::string& version,
-                                     const std::string& date) {
+                                     const std::string& date, const std::string& section) {
   std::vector<ManualPage> pages;
   for (const CommandOutline* command : flatten(root)) {
     const std::string name = command->path("-");
-    std::string text = ".TH \"" + escaped(capitals(name)) + "\" 1 \"" + date + "\" \"" +
-                       escaped(root.name() + " " + version) + "\"\n";
+    std::string text = ".TH \"" + escaped(capitals(name)) + "\" " + section + " \"" + date +
+                       "\" \"" + escaped(root.name() + " " + version) + "\"\n";
     text += ".SH NAME\n" + escaped(name) + " \\-\n" + filled(command->summary);
     text += synopsis(*command) + description(*command) + commands(*command);
     text += arguments(*command) + options(*command) + environment(*command);
-    text += examples(*command) + see_also(*command);
-    pages.push_back({name, text});
+    text += exit_status(*command) + examples(*command) + see_also(*command);
+    pages.push_back({name, section, text});
   }
   return pages;
 }

@@ -94,6 +94,16 @@ TEST_F(OutlineTest, WhatIsHiddenAppearsNowhere) {
   EXPECT_THAT(all, Not(HasSubstr("internal")));
 }
 
+TEST_F(OutlineTest, ExitCodesAreASectionOfTheirOwn) {
+  CommandOutline root = outline(app_);
+  root.notes = "It goes on.\n\nExit codes: 0 done,\n64 usage.\n\nExample:\n  tool x\n";
+  const ManualPage page = manual_pages(root, "1", "2026-01-31", "8")[0];
+  EXPECT_EQ(page.file_name(), "tool.8");
+  EXPECT_THAT(page.text, HasSubstr(".TH \"TOOL\" 8 "));
+  EXPECT_THAT(page.text, HasSubstr("\n.PP\nIt goes on.\n"));
+  EXPECT_THAT(page.text, HasSubstr("\n.SH EXIT STATUS\n0 done, 64 usage.\n.SH EXAMPLES\n"));
+}
+
 TEST(RoffTest, PrintsWhatIsWritten) {
   EXPECT_EQ(roff::escaped("--a\\b 'c'"), "\\-\\-a\\eb \\(aqc\\(aq");
   EXPECT_EQ(roff::escaped(".x\n.y z."), "\\&.x\n\\&.y z.");

@@ -113,7 +113,8 @@ class Program {
 
   int run(CLI::App& parser) {
     CLI::App& leaf = *deepest(&parser);
-    Status filled = fill_from_environment(leaf);
+    Status filled = refuse_slips(app_);
+    if (filled) filled = fill_from_environment(leaf);
     if (filled && !config_.empty()) filled = fill_from_file(app_, leaf, config_);
     if (!filled) return usage(filled.error().message);
     for (const auto& command : commands_) {

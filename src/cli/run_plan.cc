@@ -90,6 +90,9 @@ void RunOptions::declare(CLI::App& app) {
             into(restart_, parse_restart_policy));
   declare_terms(app);
   declare_timings(app);
+  add_value(app, "--http", "HOST:PORT", "",
+            "Answer GET /leader, /metrics and /healthz here; port 0 takes a free one",
+            into(http_, [](const std::string& text) { return ListenAddress::parse(text); }));
   add_flag(app, "--json", json_, "Print what happens as JSON lines, to standard error");
 }
 
@@ -199,6 +202,7 @@ Status RunOptions::add_children(RunPlan& plan) const {
 
 Result<RunPlan> RunOptions::plan() const {
   if (Status status = arbiter_.check(); !status) return status.error();
+  if (Status status = arbiter_.check_shared(); !status) return status.error();
   if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait contradict each other"};
   if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
     return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};
@@ -220,6 +224,7 @@ Result<RunPlan> RunOptions::plan() const {
   plan.exit_on_failure = exit_on_failure_ || one_term_;
   plan.on_loss_exec = on_loss_exec_;
   plan.json = json_;
+  plan.http = http_;
   return plan;
 }
 

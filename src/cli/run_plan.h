@@ -8,6 +8,7 @@
 #include "candidate/candidate_options.h"
 #include "candidate/supervisor.h"
 #include "cli/arbiter_options.h"
+#include "cli/http_face.h"
 
 namespace CLI {
 class App;
@@ -31,6 +32,7 @@ struct RunPlan {
   bool exit_on_failure = true;
   std::string on_loss_exec;
   bool json = false;
+  std::optional<ListenAddress> http;
 };
 
 /// The options of `muster run` as they are given, and the way from there to a plan.
@@ -66,6 +68,7 @@ class RunOptions {
   bool exit_on_loss_ = false;
   bool exit_on_failure_ = true;
   bool json_ = false;
+  std::optional<ListenAddress> http_;
 };
 
 }  // namespace muster::cli

@@ -73,21 +73,32 @@ RunReport::~RunReport() {
 }
 
 void RunReport::event(const telemetry::Event& event) {
+  if (std::holds_alternative<telemetry::BecameLeader>(event.what)) ended_.clear();
   if (!json_) return say(std::visit(Sentence{name_, event.node}, event.what));
   terminal_.note(telemetry::to_json(event) + "\n");
 }
 
 void RunReport::child_started(const std::string& child, pid_t pid) {
-  if (json_) print({{"event", "child_started"}, {"child", child}, {"pid", pid}});
+  if (json_) return print({{"event", "child_started"}, {"child", child}, {"pid", pid}});
+  const auto before = ended_.find(child);
+  if (before == ended_.end()) return;
+  say(child + ": " + before->second + "; started again");
+  ended_.erase(before);
 }
 
 void RunReport::child_ended(const std::string& child, const std::string& how) {
-  if (json_) print({{"event", "child_ended"}, {"child", child}, {"how", how}});
+  if (json_) return print({{"event", "child_ended"}, {"child", child}, {"how", how}});
+  ended_.insert_or_assign(child, how);
 }
 
 void RunReport::hook_failed(const std::string& why) {
   if (json_) return print({{"event", "hook_failed"}, {"message", why}});
   say(why);
+}
+
+void RunReport::listening(const ListenAddress& address) {
+  if (!json_) return say("listening on " + address.url());
+  print({{"event", "http_listening"}, {"address", address.host}, {"port", address.port}});
 }
 
 void RunReport::exit(int code, const std::string& why) {

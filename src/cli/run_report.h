@@ -1,10 +1,12 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "candidate/telemetry.h"
+#include "cli/http_face.h"
 #include "cli/terminal.h"
 
 namespace muster::cli {
@@ -24,6 +26,7 @@ class RunReport {
   void child_started(const std::string& child, pid_t pid);
   void child_ended(const std::string& child, const std::string& how);
   void hook_failed(const std::string& why);
+  void listening(const ListenAddress& address);
   /// The last line. `why` is empty when the command's own end is all there is to say.
   void exit(int code, const std::string& why);
 
@@ -34,6 +37,7 @@ class RunReport {
   Terminal& terminal_;
   const std::string name_;
   const bool json_;
+  std::map<std::string, std::string> ended_;  ///< How each child last ended in this term.
 };
 
 }  // namespace muster::cli

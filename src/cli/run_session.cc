@@ -2,10 +2,12 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "candidate/prometheus_text.h"
 #include "cli/exit_code.h"
 #include "platform/process.h"
 #include "platform/system_clock.h"
@@ -19,6 +21,13 @@ namespace {
 bool ends(int number) {
   return number == SIGTERM || number == SIGINT || number == SIGQUIT;
 }
+
+/// Whoever signals a process and then its group, as timeout(1) does, means it once. People who have
+/// waited long enough need longer to say so again.
+constexpr Duration kOneWish = 500ms;
+
+/// A store that has not answered for so long may be called silent.
+constexpr Duration kAnswerSoon = 100ms;
 
 /// A command that failed by itself is worth a line, since its code may be one of ours.
 std::string own_end(const TreeEnd& tree) {
@@ -42,15 +51,31 @@ RunSession::~RunSession() = default;
 
 Result<int> RunSession::run() {
   warn_of_short_wait();
+  work_ = std::make_unique<SupervisedWork>(
+      loop_,
+      SupervisorOptions{plan_.supervision, plan_.arbiter.name_space, plan_.candidate.node.value()},
+      plan_.children, observer());
+  const Status opened = open();
+  if (opened.is(Errc::kInvalid)) return opened.error();
+  if (Status served = serve_http(); !served) return served.error();
+  if (!opened) on_closed_store(opened.error());
+  if (plan_.wait) wait_timer_.arm(*plan_.wait, [this] { on_wait_over(); });
+  start_timer_.arm(random_.between(plan_.startup_jitter_min, plan_.startup_jitter_max),
+                   [this] { take_part(); });
+  reap_adopted();
+  loop_.run();
+  const Verdict verdict = last_word();
+  report_.exit(verdict.code, verdict.why);
+  return verdict.code;
+}
+
+Status RunSession::open() {
   const ArbiterOptions& arbiter = plan_.arbiter;
   StoreOptions store_options;
   store_options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};
   auto store = open_store(arbiter.url, loop_, store_options);
   if (!store) return store.error();
   store_ = std::move(*store);
-  work_ = std::make_unique<SupervisedWork>(
-      loop_, SupervisorOptions{plan_.supervision, arbiter.name_space, plan_.candidate.node.value()},
-      plan_.children, observer());
   candidate_ = std::make_unique<Candidate>(
       arbiter.name_space, plan_.candidate,
       Candidate::Surroundings{loop_, *store_, *work_, Random(random_.next()),
@@ -59,13 +84,42 @@ Result<int> RunSession::run() {
                                 probe_store(*store_, loop_, random_,
                                             plan_.candidate.request_timeout, std::move(done));
                               }});
-  start_timer_.arm(random_.between(plan_.startup_jitter_min, plan_.startup_jitter_max),
-                   [this] { take_part(); });
-  reap_adopted();
-  loop_.run();
-  const Verdict verdict = last_word();
-  report_.exit(verdict.code, verdict.why);
-  return verdict.code;
+  asked_ = candidate_.get();
+  return Done{};
+}
+
+Status RunSession::serve_http() {
+  if (!plan_.http) return Done{};
+  auto face = HttpFace::listen(*plan_.http, answers());
+  if (!face) return face.error();
+  http_ = std::move(*face);
+  report_.listening(http_->address());
+  return Done{};
+}
+
+HttpAnswers RunSession::answers() const {
+  // The deadline is taken first: when it has passed, what follows says so too.
+  return {
+      .leader =
+          [this] {
+            const Candidate* candidate = asked_;
+            if (candidate == nullptr) return HttpAnswers::Leadership{};
+            const Duration left = candidate->lease_left();
+            return HttpAnswers::Leadership{candidate->current_leader(), candidate->epoch(), left};
+          },
+      .metrics =
+          [this] {
+            const Candidate* candidate = asked_;
+            return candidate == nullptr ? std::string()
+                                        : prometheus_text(plan_.arbiter.name_space, *candidate);
+          }};
+}
+
+// A disk that is mounted late, for one: it is waited for like any store that does not answer.
+void RunSession::on_closed_store(const Error& error) {
+  if (error.message == store_trouble_) return;
+  on_event({system_wall_now(), plan_.candidate.node,
+            telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable, error.message}});
 }
 
 // As process 1 of a container this one becomes the parent of what others leave behind. It is
@@ -76,10 +130,16 @@ void RunSession::reap_adopted() {
 }
 
 void RunSession::take_part() {
-  if (plan_.wait) wait_timer_.arm(*plan_.wait, [this] { on_wait_over(); });
   if (plan_.try_once && !plan_.candidate.eligible) {
     return end(kNotAcquired, "this node is not eligible");
   }
+  if (!candidate_) {
+    if (Status opened = open(); !opened) {
+      on_closed_store(opened.error());
+      return start_timer_.arm(plan_.candidate.renew_interval, [this] { take_part(); });
+    }
+  }
+  took_part_ = loop_.now();
   candidate_->start();
 }
 
@@ -89,11 +149,8 @@ Supervisor::Callbacks RunSession::observer() {
                 report_.child_started(child, pid);
                 if (plan_.lends_terminal) terminal_.lend(pid);
               },
-          .child_ended =
-              [this](const std::string& child, const std::string& how) {
-                terminal_.take_back();
-                report_.child_ended(child, how);
-              },
+          .child_ended = [this](const std::string& child, const std::optional<ExitStatus>& status,
+                                const std::string& how) { on_child_ended(child, status, how); },
           .ending = [this](const TreeEnd& each) { on_ending(each); },
           .ended = [this](const TreeEnd& each) { on_ended(each); }};
 }
@@ -142,8 +199,12 @@ void RunSession::on_trouble(const telemetry::Trouble& trouble) {
 void RunSession::on_wait_over() {
   if (acquired_) return;
   const std::string waited = " after " + format_duration(*plan_.wait);
-  if (!candidate_->store_answers()) {
-    return end(kArbiterUnreachable, "the store does not answer" + waited + ": " + store_trouble_);
+  // Nothing is said of a store that was hardly asked.
+  const bool asked = !store_trouble_.empty() || loop_.now() - took_part_ >= kAnswerSoon;
+  if (asked && !(candidate_ && candidate_->store_answers())) {
+    return end(kArbiterUnreachable,
+               "the store does not answer" + waited + ": " +
+                   (store_trouble_.empty() ? "it has not answered yet" : store_trouble_));
   }
   end(kNotAcquired, "not leading " + plan_.arbiter.name_space + waited);
 }
@@ -229,13 +290,36 @@ void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
                                  });
 }
 
+// What is typed on a terminal that was lent reaches the command alone, but was meant for both.
+void RunSession::on_child_ended(const std::string& child, const std::optional<ExitStatus>& status,
+                                const std::string& how) {
+  const bool typed =
+      terminal_.lent() && status &&
+      (status->shell_code() == 128 + SIGINT || status->shell_code() == 128 + SIGQUIT);
+  terminal_.take_back();
+  report_.child_ended(child, how);
+  if (!typed) return;
+  decide(status->shell_code(), "");
+  ask_to_stop(status->shell_code() - 128, work_->running());
+}
+
 void RunSession::on_signal(int number) {
-  const bool running = work_ && work_->running();
+  const bool running = work_->running();
   // The stop that follows sends TERM itself, to one command after the other, the last one first.
-  if (running && number != SIGTERM) work_->forward_signal(number);
+  const bool in_order = number == SIGTERM || (ends(number) && !plan_.lends_terminal);
+  if (running && !in_order) work_->forward_signal(number);
   if (!ends(number) && (number != SIGHUP || running)) return;
-  // The second time, for people who have waited long enough.
-  if (std::exchange(stop_signal_, number) != 0 && running) return work_->kill();
+  ask_to_stop(number, running);
+}
+
+void RunSession::ask_to_stop(int number, bool running) {
+  const MonoTime now = loop_.now();
+  if (std::exchange(stop_signal_, number) != 0 && running) {
+    // The second time, for people who have waited long enough.
+    if (now - stop_asked_ >= kOneWish) work_->kill();
+    return;
+  }
+  stop_asked_ = std::min(stop_asked_, now);
   stopped_at_work_ = stopped_at_work_ || running;
   stop();
 }
@@ -253,6 +337,10 @@ void RunSession::stop() {
   if (std::exchange(stopping_, true)) return;
   start_timer_.cancel();
   wait_timer_.cancel();
+  if (!candidate_) {
+    stopped_ = true;
+    return leave_when_done();
+  }
   candidate_->stop([this] {
     stopped_ = true;
     leave_when_done();

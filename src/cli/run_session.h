@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "candidate/candidate.h"
 #include "candidate/supervised_work.h"
 #include "cli/hook.h"
+#include "cli/http_face.h"
 #include "cli/run_plan.h"
 #include "cli/run_report.h"
 #include "platform/event_loop.h"
@@ -40,7 +42,10 @@ class RunSession {
   void on_trouble(const telemetry::Trouble& trouble);
   void on_ending(const TreeEnd& end);
   void on_ended(const TreeEnd& end);
+  void on_child_ended(const std::string& child, const std::optional<ExitStatus>& status,
+                      const std::string& how);
   void on_signal(int number);
+  void ask_to_stop(int number, bool running);
   void on_wait_over();
   void after_term(const telemetry::LostLeadership& term);
   void run_loss_hook(const telemetry::LostLeadership& term);
@@ -48,7 +53,12 @@ class RunSession {
   [[nodiscard]] bool shows_another(const telemetry::Event& event) const;
   void warn_of_short_wait() const;
   void reap_adopted();
+  /// Opens the store and makes the candidate.
+  [[nodiscard]] Status open();
   void take_part();
+  [[nodiscard]] Status serve_http();
+  [[nodiscard]] HttpAnswers answers() const;
+  void on_closed_store(const Error& error);
   void decide(int code, std::string why);
   /// Decides, and leaves once the caller has returned.
   void end(int code, std::string why);
@@ -69,18 +79,21 @@ class RunSession {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;
   std::unique_ptr<Candidate> candidate_;
-  std::list<std::unique_ptr<Hook>> hooks_;  ///< One may outlast the next term.
+  std::atomic<const Candidate*> asked_ = nullptr;  ///< By the HTTP face, once there is one.
+  std::list<std::unique_ptr<Hook>> hooks_;         ///< One may outlast the next term.
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.
-  /// How the store failed last.
-  std::string store_trouble_ = "it has not answered yet";
+  std::string store_trouble_;        ///< How the store failed last; empty: it has not.
   std::optional<telemetry::LostLeadership> over_;  ///< A term whose work has not ended yet.
+  MonoTime took_part_ = MonoTime::max();
   int stop_signal_ = 0;
-  bool stopped_at_work_ = false;  ///< The signal came while the command ran.
-  bool acquired_ = false;         ///< Ever.
+  MonoTime stop_asked_ = MonoTime::max();  ///< When the first signal to stop came.
+  bool stopped_at_work_ = false;           ///< The signal came while the command ran.
+  bool acquired_ = false;                  ///< Ever.
   bool stopping_ = false;
-  bool stopped_ = false;  ///< The candidate has left.
+  bool stopped_ = false;            ///< The candidate has left.
+  std::unique_ptr<HttpFace> http_;  ///< Goes first: it asks the candidate.
 };
 
 }  // namespace muster::cli

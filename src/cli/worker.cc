@@ -51,13 +51,14 @@ class WorkerCommand final : public Command {
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (Status status = options_.validate(); !status) return status.error();
     StopSignals signals;  // Before the hub's threads.
+    if (Status status = arbiter_.check_shared(); !status) return status.error();
     const auto hub = arbiter_.open();
     if (!hub) return hub.error();
     const auto coordinator = (*hub)->coordinator(arbiter_.name_space, options_);
     if (!coordinator) return coordinator.error();
     std::unique_ptr<HttpFace> http;
     if (listen_) {
-      auto face = HttpFace::listen(*listen_, *coordinator);
+      auto face = HttpFace::listen(*listen_, answers_of(*coordinator));
       if (!face) return face.error();
       http = std::move(*face);
       announce(terminal, http->address());

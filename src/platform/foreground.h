@@ -16,6 +16,7 @@ class ForegroundTerminal {
 
   void lend(pid_t group);
   void take_back();
+  [[nodiscard]] bool lent() const { return lent_; }
 
  private:
   bool lent_ = false;

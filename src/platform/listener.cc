@@ -35,8 +35,7 @@ Result<Addresses> addresses_of(const ListenerOptions& options) {
   const int failed = ::getaddrinfo(every_interface(options) ? nullptr : options.host.c_str(),
                                    std::to_string(options.port).c_str(), &hints, &found);
   if (failed != 0) {
-    return {Errc::kInvalid,
-            "\"" + options.host + "\" is no address to listen on: " + ::gai_strerror(failed)};
+    return {Errc::kUnavailable, "cannot listen on " + options.host + ": " + ::gai_strerror(failed)};
   }
   return Addresses(found, &::freeaddrinfo);
 }

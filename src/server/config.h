@@ -114,6 +114,8 @@ struct ServerOption {
 
 /// All of them, in the order of --help.
 [[nodiscard]] const std::vector<ServerOption>& server_options();
+/// What --help says below them: paragraphs, the exit codes, an example.
+[[nodiscard]] std::string server_notes();
 /// The text of --help.
 [[nodiscard]] std::string server_help();
 

@@ -131,6 +131,21 @@ Status apply_values(const Values& values, ServerConfig& config) {
 
 }  // namespace
 
+std::string server_notes() {
+  return "Every option can also come from the environment (MUSTER_LISTEN=…); the command line "
+         "wins\n"
+         "over the environment, and that over the file.\n\n"
+         "Exit codes: 0 stopped as asked, 64 the options are wrong, 69 cannot start yet: an "
+         "address "
+         "is in\n"
+         "use or a name not known, 70 cannot go on: the sentence on standard error says why.\n\n"
+         "Example:\n"
+         "  musterd --dev\n"
+         "  musterd --engine managed --id s1 --peers s1=h1:9001,s2=h2:9001,s3=h3:9001 \\\n"
+         "      --data-dir /var/lib/muster --listen h1:9000 --cert s1.crt --key s1.key --cacert "
+         "ca.crt\n";
+}
+
 std::string server_help() {
   std::string text =
       "usage: musterd [OPTION…]\n\n"
@@ -144,16 +159,7 @@ std::string server_help() {
     left += std::string(width < 34 ? 35 - width : 1, ' ');
     text += left + option.text + "\n";
   }
-  return text +
-         "  --help, --version\n\n"
-         "Every option can also come from the environment (MUSTER_LISTEN=…); the command line "
-         "wins\n"
-         "over the environment, and that over the file.\n\n"
-         "Example:\n"
-         "  musterd --dev\n"
-         "  musterd --engine managed --id s1 --peers s1=h1:9001,s2=h2:9001,s3=h3:9001 \\\n"
-         "      --data-dir /var/lib/muster --listen h1:9000 --cert s1.crt --key s1.key --cacert "
-         "ca.crt\n";
+  return text + "  --help, --version\n\n" + server_notes();
 }
 
 Status apply_yaml(ServerConfig& config, const std::string& yaml) {

@@ -29,6 +29,7 @@ namespace muster {
 namespace {
 
 constexpr int kUsage = 64;
+constexpr int kUnavailable = 69;  ///< May pass: an address in use, a name not known yet.
 constexpr int kFailed = 70;
 
 std::optional<std::string> environment(std::string_view name) {
@@ -144,7 +145,7 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   if (!address) {
     complain(*output, address.error().message);
     log->count_in(nullptr);
-    return kFailed;
+    return address.error().code == Errc::kUnavailable ? kUnavailable : kFailed;
   }
   say("gRPC on " + *address +
       (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)"));

@@ -211,6 +211,9 @@ server::Observer::Options Server::observer_options() {
     const server::CrlKeeper::Health lists = tls_->revocations()->health();
     levels.crl_failures = static_cast<double>(lists.failures);
     if (lists.age) levels.crl_age_s = std::chrono::duration<double>(*lists.age).count();
+    if (!lists.term) return;
+    levels.crl_term_s = std::chrono::duration<double>(lists.term->whole).count();
+    levels.crl_left_s = std::chrono::duration<double>(lists.term->left).count();
   };
   return options;
 }
@@ -227,7 +230,7 @@ Status Server::start_http() {
     options.authorize = server::is_local;
     if (tls_) {
       const http::TlsContext context = server::http_context(*tls_);
-      if (!context) return {Errc::kUnavailable, "OpenSSL cannot serve HTTPS with these files"};
+      if (!context) return {Errc::kInvalid, "OpenSSL cannot serve HTTPS with these files"};
       options.listen.tls = [context] { return context; };
       options.authorize = [&tls = *tls_](const http::Request& request) {
         return server::may_ask(tls, request, system_wall_now());

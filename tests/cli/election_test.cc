@@ -4,8 +4,8 @@
 #include <future>
 
 #include "platform/event_loop.h"
-#include "platform/http_client.h"
 #include "platform/system_clock.h"
+#include "tests/cli/http_get.h"
 #include "tests/cli/muster_program.h"
 
 namespace muster {
@@ -106,25 +106,6 @@ TEST_F(MusterElectionTest, AnotherWorkerTakesOverAfterKillNine) {
   // Nobody is left: its lease runs out, by the age and by waiting.
   EXPECT_EQ(ask("leader", {"--confirm"}).json()["leader"], nullptr);
   EXPECT_EQ(ask("leader").code, 1);
-}
-
-/// GET over the loopback.
-HttpResponse get(const json& listening, const std::string& path) {
-  LoopThread thread;
-  std::unique_ptr<HttpClient> client;
-  std::promise<Result<HttpResponse>> answered;
-  thread.run([&] {
-    client = std::make_unique<HttpClient>(thread.loop());
-    HttpRequest request;
-    request.url = "http://127.0.0.1:" + std::to_string(listening["port"].get<int>()) + path;
-    request.by = thread.loop().now() + 10s;
-    request.direct = true;
-    client->send(request, [&](auto response) { answered.set_value(std::move(response)); });
-  });
-  auto response = answered.get_future().get();
-  thread.run([&] { client.reset(); });
-  EXPECT_TRUE(response.ok()) << response.error().message;
-  return response ? *response : HttpResponse{};
 }
 
 TEST_F(MusterElectionTest, AnyProgramMayAskOverHttp) {

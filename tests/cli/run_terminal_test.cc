@@ -9,12 +9,14 @@ namespace {
 
 class RunTerminalTest : public testing::Test {
  protected:
-  [[nodiscard]] Words muster(const std::string& script) const {
+  [[nodiscard]] Words muster(const std::string& script,
+                             const std::string& restart = "temporary") const {
     return {"perl",         "-e",     "alarm 120; exec @ARGV",
             MUSTER_PROGRAM, "run",    "--arbiter",
             store_,         "--name", "job",
-            "--id",         "n1",     "--",
-            "sh",           "-c",     script};
+            "--id",         "n1",     "--restart",
+            restart,        "--",     "sh",
+            "-c",           script};
   }
   TempDir dir_;
   std::string store_ = "file://" + (dir_.path() / "store").string();
@@ -37,6 +39,14 @@ TEST_F(RunTerminalTest, TheInterruptKeyIsForTheCommand) {
   person.type("\x03");
   EXPECT_THAT(person.until("caught"), testing::HasSubstr("caught"));
   EXPECT_EQ(person.finish(), 9);
+}
+
+// One that is started again and again would otherwise never end by it.
+TEST_F(RunTerminalTest, TheInterruptKeyEndsACommandThatIsAlwaysRestarted) {
+  OnTerminal person(muster("echo ready; while :; do sleep 0.02; done", "permanent"));
+  EXPECT_THAT(person.until("ready"), testing::HasSubstr("ready"));
+  person.type("\x03");
+  EXPECT_EQ(person.finish(), 128 + SIGINT);
 }
 
 }  // namespace

@@ -68,9 +68,11 @@ class Document:
         return command, shown
 
     def leave(self, words, reason):
-        """For what cannot be run here."""
+        """For what cannot be run here: a shell must be able to read it."""
         self.test.assertTrue(reason)
-        self.take(words)
+        command, _ = self.take(words)
+        read = subprocess.run(["bash", "-n", "-c", command], capture_output=True, text=True, check=False)
+        self.test.assertEqual(read.stderr, "", command)
 
     def run(self, words, code=0, prints="^", exactly=False):
         """The next command ends by itself, and prints what it is shown to: to the digit, if `exactly`."""

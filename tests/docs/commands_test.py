@@ -8,10 +8,13 @@ console of README.md have tests of their own.
 
 usage: commands_test.py DIRECTORY_OF_PROGRAMS
 """
+import base64
 import contextlib
+import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -265,8 +268,31 @@ class CommandsTest(unittest.TestCase):
             with document.running(f"musterd {start}", self.healthy, code=0):
                 pass
         command, _ = document.take("musterd --id s1 --engine managed")
+        self.containers(document)
         document.finish()
         self.three_servers(document, command)
+
+    def containers(self, document):
+        """There is no cluster and no registry; tests/packaging/container_test.py compares the names in these
+        commands with the manifest, and pods_test.py runs its pods."""
+        document.leave("./dev package", "builds first; the suite packages does it")
+        document.leave(". /etc/os-release", "for the next line")
+        document.leave("podman build", "needs a registry")
+        document.leave("kubectl apply", "needs a cluster")
+        document.leave("kubectl rollout status", "needs a cluster")
+        for words in ("init", "crl"):
+            self.assertTrue(self.succeeds("muster", "certs", words, "--dir", "tls"))
+        document.run("muster certs issue --dir tls")
+        document.leave("kubectl port-forward", "needs a cluster")
+        document.leave("muster health --server", "needs the line before")
+        document.run("muster certs revoke --dir tls")
+        command, _ = document.take("kubectl patch secret musterd-tls -p ")
+        words = shlex.split(subprocess.run(["bash", "-c", f"printf '%q ' {command}"], cwd=self.place,
+                                           capture_output=True, text=True, check=True).stdout)
+        revoked = base64.b64decode(json.loads(words[-1])["data"]["crl.pem"])
+        self.assertEqual(revoked, pathlib.Path(self.place, "tls/crl.pem").read_bytes())
+        for words in ("set image", "rollout status", "rollout undo"):
+            document.leave(f"kubectl {words}", "needs a cluster")
 
     def three_servers(self, document, command):
         """The same line on each of three machines, for each with its own name and address."""

@@ -31,6 +31,23 @@ SNIPPETS = {  # What the code of a document takes for granted.
         #include "coordinator/hub.h"
         std::shared_ptr<muster::CoordinatorPlugin> my_plugin;
         """,
+    "docs/coordinator.md": """
+        #include "coordinator/hub.h"
+        std::shared_ptr<muster::CoordinatorPlugin> plugin;
+        """,
+    "docs/plugins/scheduler.md": """
+        #include "coordinator/hub.h"
+        #include "plugins/scheduler.h"
+        std::unique_ptr<muster::Hub> hub;
+        std::shared_ptr<muster::GlobalCoordinator> coordinator;
+        """,
+    "docs/plugins/ttl.md": """
+        #include "coordinator/hub.h"
+        #include "plugins/ttl.h"
+        using namespace std::chrono_literals;
+        std::unique_ptr<muster::Hub> hub;
+        std::shared_ptr<muster::GlobalCoordinator> coordinator;
+        """,
     "docs/client.md": """
         #include "client/node_agent.h"
         #include "client/topology_watch.h"

@@ -82,6 +82,10 @@ class HttpsTest(unittest.TestCase):
         self.assertEqual(status, 200)
         for name in ("muster_tls_certificate_left_seconds", "muster_tls_crl_age_seconds"):
             self.assertRegex(text, rf"(?m)^# HELP {name} ")
+        days = {name: float(re.search(rf"(?m)^muster_tls_crl_{name}_seconds (\S+)$", text)[1]) / 86400
+                for name in ("term", "left")}
+        self.assertAlmostEqual(days["term"], 365, delta=1)
+        self.assertAlmostEqual(days["left"], 365, delta=1)
 
     def test_2_neither_plaintext_nor_an_older_version_is_spoken(self):
         with self.assertRaises(OSError):

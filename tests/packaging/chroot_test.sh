@@ -40,7 +40,7 @@ systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/
 mapfile -t sources < <(find /etc/apt -name '*.sources' -o -name 'sources.list' -size +0 | sort)
 echo "== a new Debian ($VERSION_CODENAME)"
 mmdebstrap --quiet --variant=apt --skip=cleanup/apt/lists --dpkgopt=force-unsafe-io \
-  --include=iproute2,cron "$VERSION_CODENAME" "$root" "${sources[@]}"
+  --include=iproute2,cron,systemd "$VERSION_CODENAME" "$root" "${sources[@]}"
 cp "$packages"/*.deb "$root/var/tmp/"
 cp -L /etc/resolv.conf "$root/etc/resolv.conf"
 
@@ -60,6 +60,7 @@ for file in usr/share/man/man1/muster-run.1 usr/share/man/man8/musterd.8 \
   usr/share/doc/muster/sbom.spdx.json usr/share/doc/musterd/sbom.spdx.json; do
   [[ -s $root/$file || -s $root/$file.gz ]] || fail "$file is missing"
 done
+python3 "$tests/packaging/manual_test.py" --root "$root" || fail "the manual page of musterd"
 grep -q '"nobody has read' "$packages/sbom.spdx.json" && fail "sbom.spdx.json lacks a licence"
 
 echo "== the command"
@@ -114,9 +115,5 @@ for name in "${!started[@]}"; do
 done
 [[ -z $failed ]] || fail "what is installed does not do as written:$failed"
 
-echo "== take out"
-chroot "$root" sh -euc 'DEBIAN_FRONTEND=noninteractive apt-get purge -qq -y musterd muster </dev/null >/dev/null 2>&1'
-[[ ! -e $root/usr/bin/musterd && ! -e $root/usr/bin/muster ]] || fail "programs are left behind"
-[[ ! -L $root/etc/systemd/system/etcd.service ]] || fail "etcd's service is still masked"
-[[ -d $root/var/lib/muster/state ]] || fail "the state has gone with the package"
+"$tests/packaging/take_out_test.sh" "$root"
 echo "ok"

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """The container file and the Kubernetes manifests, of packaging/ and of docs/run.md, against what the
-packages hold and what the programs understand; and that faults in them are found.
+packages hold and what the programs understand, and docs/operating.md against both; and that faults in them
+are found.
 
 usage: container_test.py BUILD_DIRECTORY
 """
+import contextlib
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,14 +24,21 @@ CONTAINERFILE = (ROOT / "packaging/container/Containerfile").read_text(encoding=
 MANIFEST = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
 RUN_BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/run.md").read_text(encoding="utf-8"),
                         re.M | re.S)
+(STATEFUL,) = [thing for thing in yaml.safe_load_all(MANIFEST) if thing["kind"] == "StatefulSet"]
+POD = STATEFUL["spec"]["template"]["spec"]
+IN_CONTAINERS = re.search(r"(?ms)^## In containers$(.*?)^## ",
+                          (ROOT / "docs/operating.md").read_text(encoding="utf-8"))[1]
 DEPLOYMENT = next(block for block in RUN_BLOCKS if "kind: Deployment" in block)
 
 # (what stands there, what a tired person may write, a word of the sentence that finds it)
 IN_THE_CONTAINERFILE = [
     ("COPY build", "COYP build", "instruction"),
-    ("FROM debian:12-slim AS muster\n", "", "before the first FROM"),
-    ("FROM debian:12-slim AS musterd", "FROM debian:12-slim AS muster", "two stages"),
-    ("debian:12-slim AS musterd", "debian AS musterd", "image:version"),
+    ("FROM debian:${DEBIAN}-slim AS muster\n", "", "before the first FROM"),
+    ("FROM debian:${DEBIAN}-slim AS musterd", "FROM debian:${DEBIAN}-slim AS muster", "two stages"),
+    ("debian:${DEBIAN}-slim AS musterd", "debian AS musterd", "image:version"),
+    ("debian:${DEBIAN}-slim AS musterd", "debian:12-slim AS musterd", "one release"),
+    ("ARG DEBIAN=12\n", "", "no ARG"),
+    ("ARG DEBIAN=12", "ARG DEBIAN", "no value"),
     ("COPY build/packages/muster_*.deb /tmp/", "COPY build/packages/muster-*.deb /tmp/", "no such file"),
     ("COPY build/packages/muster_*.deb /tmp/", "COPY build/package/muster_*.deb /tmp/", "no such file"),
     ("muster_*.deb build/packages/musterd_*.deb /tmp/", "muster_*.deb build/packages/musterd_*.deb /tmp",
@@ -89,6 +99,8 @@ IN_THE_MANIFEST = [
     ("mountPath: /tmp}", "mountPath: /var/lib/muster}", "mountPath"),
     ("--data-dir=/var/lib/muster", "--data-dir=/tmp", "--data-dir"),
     ("--cert=/etc/muster/tls/", "--cert=/etc/tls/", "--cert"),
+    ("            - --crl-file=/etc/muster/tls/crl.pem\n", "", "--crl-file"),
+    ("fsGroupChangePolicy: OnRootMismatch", "fsGroupChangePolicy: Always", "fsGroupChangePolicy"),
     ("memory: 128Mi", "memory: 128MB", "memory"),
 ]
 IN_THE_DEPLOYMENT = [
@@ -134,23 +146,57 @@ class ContainerTest(unittest.TestCase):
                     found = check.problems(text.replace(right, wrong, 1), self.facts)
                     self.assertIn(word, "\n".join(found))
 
-    def test_the_secret_holds_what_the_pods_read_and_not_the_authoritys_key(self):
+    @contextlib.contextmanager
+    def recipe_followed(self):
+        """The directory in which the commands at the head of the manifest were run."""
         with tempfile.TemporaryDirectory(prefix="muster-secret-") as directory:
             subprocess.run(["bash", "-c", manifest.secret_recipe(MANIFEST)], cwd=directory, check=True,
                            stdout=subprocess.DEVNULL,
                            env={"PATH": f"{self.facts.tree}/usr/bin:/usr/bin:/bin"})
-            words = pathlib.Path(directory, "words").read_text(encoding="utf-8").split()
+            yield pathlib.Path(directory)
+
+    def test_the_secret_holds_what_the_pods_read_and_not_the_authoritys_key(self):
+        with self.recipe_followed() as directory:
+            words = (directory / "words").read_text(encoding="utf-8").split()
             given = {word.split("=")[1] for word in words if word.startswith("--from-file=")}
             for file in given:
-                self.assertTrue(pathlib.Path(directory, file).is_file(), file)
-        (stateful,) = [thing for thing in yaml.safe_load_all(MANIFEST) if thing["kind"] == "StatefulSet"]
-        pod = stateful["spec"]["template"]["spec"]
-        secret = next(volume["secret"] for volume in pod["volumes"] if "secret" in volume)
+                self.assertTrue((directory / file).is_file(), file)
+        secret = next(volume["secret"] for volume in POD["volumes"] if "secret" in volume)
         self.assertEqual(words[:4], ["create", "secret", "generic", secret["secretName"]])
-        options = manifest.flags(pod["containers"][0]["args"])
+        options = manifest.flags(POD["containers"][0]["args"])
         read = {options[flag].rsplit("/", 1)[1].replace("$(NAME)", f"musterd-{n}")
-                for flag in ("--cert", "--key", "--cacert") for n in range(stateful["spec"]["replicas"])}
+                for flag in manifest.TLS_FLAGS for n in range(STATEFUL["spec"]["replicas"])}
         self.assertEqual({file.rsplit("/", 1)[1] for file in given}, read)
+
+    def test_certificates_have_every_name_that_a_client_may_dial(self):
+        service = STATEFUL["spec"]["serviceName"]
+        with self.recipe_followed() as directory:
+            for n in range(STATEFUL["spec"]["replicas"]):
+                pod = f"{STATEFUL['metadata']['name']}-{n}"
+                for name in (service, f"{pod}.{service}"):
+                    for domain in ("", ".default.svc", ".default.svc.cluster.local"):
+                        said = subprocess.run(
+                            ["openssl", "x509", "-noout", "-checkhost", name + domain, "-in",
+                             directory / f"tls/{pod}.crt"], check=True, capture_output=True, text=True)
+                        self.assertIn("does match", said.stdout, pod)
+
+    def test_the_commands_of_the_document_name_what_there_is(self):
+        words = shlex.split("\n".join(re.findall(r"^```sh\n(.*?)^```$", IN_CONTAINERS, re.M | re.S)),
+                            comments=True)
+        self.assertIn("--build-arg", words)
+        name, value = words[words.index("--build-arg") + 1].split("=", 1)
+        self.assertIn(f"ARG {name}=", CONTAINERFILE)
+        self.assertEqual(value, "$VERSION_ID")
+        self.assertIn(f" AS {words[words.index('--target') + 1]}\n", CONTAINERFILE)
+        for file in [word for word in words if word.startswith("packaging/")]:
+            self.assertTrue((ROOT / file).is_file(), file)
+        self.assertEqual({word for word in words if word.startswith("statefulset/")},
+                         {f"statefulset/{STATEFUL['metadata']['name']}"})
+        (container,) = POD["containers"]
+        image = words[words.index("image") + 2]
+        self.assertEqual(image.split(":")[0], f"{container['name']}={container['image'].split(':')[0]}")
+        (tls,) = [volume["secret"]["secretName"] for volume in POD["volumes"] if "secret" in volume]
+        self.assertEqual(words[words.index("patch") + 1:][:2], ["secret", tls])
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -40,8 +40,8 @@ def exec_form(argument):
 
 
 class Stage:
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, image):
+        self.name, self.image = name, image
         self.debs, self.installed, self.ports = [], [], set()
         self.user, self.volumes, self.entry, self.words = None, [], None, []
 
@@ -49,6 +49,7 @@ class Stage:
 class Reader:
     def __init__(self, facts):
         self.facts, self.stages, self.problems = facts, [], []
+        self.given = {}  # What an ARG before the first FROM gives to every FROM.
 
     def say(self, line, words):
         self.problems.append(f"line {line}: {words}")
@@ -59,6 +60,8 @@ class Reader:
                 self.say(line, f"{name} is no instruction")
             elif name == "FROM":
                 self.begin(line, argument)
+            elif name == "ARG" and not self.stages:
+                self.give(line, argument)
             elif not self.stages:
                 self.say(line, f"{name} stands before the first FROM")
             else:
@@ -67,17 +70,29 @@ class Reader:
                     step(line, argument, self.stages[-1])
         if not self.stages:
             self.say(1, "there is no FROM")
+        if len({stage.image for stage in self.stages}) > 1:
+            self.say(1, "packages of one release do not install on two images")
         for stage in self.stages:
             self.judge(stage)
 
+    def give(self, line, argument):
+        name, equals, value = argument.partition("=")
+        if not equals:
+            self.say(line, f"ARG {name} has no value unless somebody gives one")
+        self.given[name] = value
+
     def begin(self, line, argument):
+        as_written = argument.split(" AS ")[0]
+        for name in set(re.findall(r"\$\{(\w+)\}", argument)) - self.given.keys():
+            self.say(line, f"no ARG gives {name} before the first FROM")
+        argument = re.sub(r"\$\{(\w+)\}", lambda found: self.given.get(found[1], "x"), argument)
         found = re.fullmatch(r"([\w./-]+):([\w.-]+) AS ([a-z][a-z0-9-]*)", argument)
         if not found or found[2] == "latest":
             self.say(line, f"FROM {argument}: wanted is image:version AS name")
         name = found[3] if found else argument
         if name in (stage.name for stage in self.stages):
             self.say(line, f"two stages are named {name}")
-        self.stages.append(Stage(name))
+        self.stages.append(Stage(name, as_written))
 
     def on_copy(self, line, argument, stage):
         *sources, target = argument.split()

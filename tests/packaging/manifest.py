@@ -6,6 +6,7 @@ import re
 import shapes
 import yaml
 
+TLS_FLAGS = ("--cert", "--key", "--cacert", "--crl-file")
 FIELD_PATHS = {"metadata.name", "metadata.namespace", "spec.nodeName", "status.podIP"}
 
 
@@ -58,6 +59,8 @@ class Pods:
         security = self.pod.get("securityContext", {})
         if security.get("runAsUser") == 0:
             self.say("its pods run as root")
+        if security.get("fsGroupChangePolicy") != "OnRootMismatch" and self.claims:
+            self.say("fsGroupChangePolicy: each start opens its state to the group")
         affinity = self.pod.get("affinity", {}).get("podAntiAffinity", {})
         for rule in affinity.get("preferredDuringSchedulingIgnoredDuringExecution", []):
             if not within(rule["podAffinityTerm"]["labelSelector"]["matchLabels"], self.labels):
@@ -135,7 +138,7 @@ class Pods:
         data = mounts.get(options.get("--data-dir"), {})
         if data.get("name") not in self.claims or data.get("readOnly"):
             self.say("--data-dir is no claim of its own, and would go with the pod")
-        for flag in ("--cert", "--key", "--cacert"):
+        for flag in TLS_FLAGS:
             if options.get(flag, "").rsplit("/", 1)[0] not in mounts:
                 self.say(f"{flag} lies in no volume")
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the StatefulSet of packaging/kubernetes as a kubelet would, in a system with the packages: three
 pods with a network, volumes and a user of their own, known to each other by name, over a root that cannot
-be written to; asks the probes, and replaces a pod by one with another address.
+be written to; asks the probes, dials the service by its names, replaces a pod by one with another address,
+and revokes a certificate.
 
 usage: pods_test.py --root SYSTEM    (as root, in a network, mounts and processes of its own)
 """
@@ -10,6 +11,7 @@ import pathlib
 import re
 import shutil
 import ssl
+import stat
 import subprocess
 import sys
 import urllib.error
@@ -26,7 +28,10 @@ TEXT = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
 (SET,) = [thing for thing in yaml.safe_load_all(TEXT) if thing["kind"] == "StatefulSet"]
 POD = SET["spec"]["template"]["spec"]
 (CONTAINER,) = POD["containers"]
+SERVICE = SET["spec"]["serviceName"]
 HOSTS = SYSTEM / "etc/hosts"
+WORK = SYSTEM / "var/tmp/secret"
+DOMAINS = ("", ".default.svc", ".default.svc.cluster.local")
 
 START = """
 read -r _
@@ -49,23 +54,44 @@ def entrypoint():
     return entry
 
 
-def make_secret(directory):
-    """As a kubelet lays it out: names that are links into a directory that is replaced as a whole."""
-    work = SYSTEM / "var/tmp/secret"
-    work.mkdir()
+def certs(*words):
+    run("chroot", SYSTEM, "muster", "certs", *words, "--dir", "/var/tmp/secret/tls",
+        stdout=subprocess.DEVNULL)
+
+
+def make_certificates():
+    WORK.mkdir()
     run("chroot", SYSTEM, "bash", "-c", "cd /var/tmp/secret\n" + manifest.secret_recipe(TEXT),
         stdout=subprocess.DEVNULL)
+    for name in ("op", "gone"):
+        certs("issue", "--role", "admin", "--id", name)
+
+
+def lay_out_secret(directory, version):
+    """As a kubelet does: names that are links into a directory that is replaced as a whole."""
     (mode,) = [each["secret"]["defaultMode"] for each in POD["volumes"] if "secret" in each]
-    (directory / "..1").mkdir(parents=True)
-    (directory / "..data").symlink_to("..1")
-    for file in re.findall(r"--from-file=(\S+)", (work / "words").read_text(encoding="utf-8")):
-        inner = directory / "..1" / pathlib.Path(file).name
-        shutil.copyfile(work / file, inner)
+    (directory / f"..{version}").mkdir(parents=True)
+    for file in re.findall(r"--from-file=(\S+)", (WORK / "words").read_text(encoding="utf-8")):
+        inner = directory / f"..{version}" / pathlib.Path(file).name
+        shutil.copyfile(WORK / file, inner)
         os.chown(inner, 0, POD["securityContext"]["fsGroup"])
         inner.chmod(mode)
-        (directory / inner.name).symlink_to(f"..data/{inner.name}")
-    run("chroot", SYSTEM, "muster", "certs", "issue", "--dir", "/var/tmp/secret/tls", "--role", "admin",
-        "--id", "op", stdout=subprocess.DEVNULL)
+        if not (directory / inner.name).is_symlink():
+            (directory / inner.name).symlink_to(f"..data/{inner.name}")
+    (directory / "..next").symlink_to(f"..{version}")
+    (directory / "..next").rename(directory / "..data")
+
+
+def give_to_group(volume):
+    """As a kubelet does before each start: the volume with all that is in it, unless it is told that a root
+    of the right group is enough."""
+    security, root = POD["securityContext"], volume.stat()
+    fits = root.st_gid == security["fsGroup"] and root.st_mode & 0o2770 == 0o2770
+    if fits and security.get("fsGroupChangePolicy") == "OnRootMismatch":
+        return
+    for path in [volume, *volume.rglob("*")]:
+        os.chown(path, -1, security["fsGroup"])
+        path.chmod(stat.S_IMODE(path.stat().st_mode) | (0o2770 if path.is_dir() else 0o660))
 
 
 class Pod:
@@ -80,8 +106,7 @@ class Pod:
             if mount["name"] != "tls":
                 source = SYSTEM / f"var/tmp/volumes/{self.name}-{mount['name']}"
                 source.mkdir(parents=True, exist_ok=True)
-                os.chown(source, 0, POD["securityContext"]["fsGroup"])
-                source.chmod(0o2775)
+                give_to_group(source)
             (SYSTEM / mount["mountPath"].lstrip("/")).mkdir(parents=True, exist_ok=True)
             mounts += [source, mount["mountPath"]]
         user, group = (str(POD["securityContext"][key]) for key in ("runAsUser", "fsGroup"))
@@ -110,21 +135,56 @@ class Pod:
 
 
 def name_pods(pods):
-    service = SET["spec"]["serviceName"]
-    names = "".join(f"{pod.address} {pod.name}.{service}\n" for pod in pods)
-    HOSTS.write_text("127.0.0.1 localhost\n" + names, encoding="utf-8")
+    """What a cluster's DNS knows: each pod, and all of them by the name of the service."""
+    lines = ["127.0.0.1 localhost"]
+    for pod in pods:
+        names = [name + domain for name in (f"{pod.name}.{SERVICE}", SERVICE) for domain in DOMAINS]
+        lines.append(f"{pod.address} {' '.join(names)}")
+    HOSTS.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def muster(*words):
+def muster(*words, server=f"{SERVICE}:9000", who="op"):
     tls = [f"--{flag}=/var/tmp/secret/tls/{file}" for flag, file in
-           (("cacert", "ca.crt"), ("cert", "op.crt"), ("key", "op.key"))]
-    service = f"{SET['metadata']['name']}-0.{SET['spec']['serviceName']}:9000"
-    return run("chroot", SYSTEM, "muster", *words, "--server", service, *tls, stdout=subprocess.PIPE).stdout
+           (("cacert", "ca.crt"), ("cert", f"{who}.crt"), ("key", f"{who}.key"))]
+    return run("chroot", SYSTEM, "muster", *words, "--server", server, *tls, stdout=subprocess.PIPE,
+               stderr=subprocess.STDOUT).stdout
+
+
+def answers(name, who="op"):
+    try:
+        return "o1" in muster("nodes", server=f"{name}:9000", who=who)
+    except subprocess.CalledProcessError:
+        return False
+
+
+def check_names(pods):
+    for name in (SERVICE, *(f"{pod.name}.{SERVICE}" for pod in pods)):
+        for domain in DOMAINS:
+            wait_for(f"{name}{domain} answers", lambda name=name + domain: answers(name))
+
+
+def check_private(pod):
+    """etcd wants its directories for itself, and asks no questions of whoever enters the engine's."""
+    engine = SYSTEM / f"var/tmp/volumes/{pod.name}-state/engine"
+    for path in (engine, engine / "etcd", engine / "etcd/member"):
+        assert path.stat().st_mode & 0o077 == 0, f"{path} is open to others than its user"
+
+
+def check_revocation(pods, secret):
+    names = [f"{pod.name}.{SERVICE}" for pod in pods]
+    for name in names:
+        wait_for(f"{name} answers", lambda name=name: answers(name, "gone"))
+    certs("revoke", "--id", "gone")
+    lay_out_secret(secret, 2)
+    for name in names:
+        wait_for(f"{name} refuses what was revoked", lambda name=name: not answers(name, "gone"))
+        wait_for(f"{name} answers others", lambda name=name: answers(name))
 
 
 def main():
     secret = SYSTEM / "var/tmp/volumes/tls"
-    make_secret(secret)
+    make_certificates()
+    lay_out_secret(secret, 1)
     make_switch("pods", "10.244.0.1")
     pods = [Pod(n, secret, f"10.244.0.{10 + n}") for n in range(SET["spec"]["replicas"])]
     name_pods(pods)
@@ -140,6 +200,9 @@ def main():
         name_pods(pods)
         wait_for("the new pod is ready", lambda: pods[1].probe("readinessProbe"))
         assert "o1" in muster("topology")
+        check_names(pods)
+        check_private(pods[1])
+        check_revocation(pods, secret)
     except BaseException:
         for pod in pods:
             print(f"---- {pod.name}\n{pod.log.read_text(encoding='utf-8')[-4000:]}")

@@ -27,7 +27,7 @@ _template = {
     "spec!": {
         "terminationGracePeriodSeconds": NUMBER,
         "securityContext": {"runAsNonRoot": FLAG, "runAsUser": NUMBER, "runAsGroup": NUMBER,
-                            "fsGroup": NUMBER},
+                            "fsGroup": NUMBER, "fsGroupChangePolicy": TEXT},
         "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight!": NUMBER, "podAffinityTerm!": {"topologyKey!": TEXT,
                                                      "labelSelector!": _selector}}]}},

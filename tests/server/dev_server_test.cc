@@ -361,5 +361,15 @@ TEST(MusterdProgramTest, SaysWhatItDoesNotDo) {
   EXPECT_EQ(run_program({MUSTERD_PROGRAM, "--version"}), 0);
 }
 
+// What may pass has a code of its own, so that a service manager tries again.
+TEST(MusterdProgramTest, AnAddressThatCannotBeHadNowIsExitCode69) {
+  const TempDir dir;
+  const std::string engine = "file://" + (dir.path() / "store").string();
+  Musterd first("s1", engine, dir.path(), {});
+  EXPECT_EQ(run_program({MUSTERD_PROGRAM, "--insecure", "--id", "s2", "--listen", first.address(),
+                         "--http-listen", "off", "--engine", engine}),
+            69);
+}
+
 }  // namespace
 }  // namespace muster::testing

@@ -78,7 +78,7 @@ def script(text):
     blocks = re.findall(r"^```sh\n(.*?)^```$", runbook, re.M | re.S)
     assert len(blocks) >= 9, "the runbook has lost its commands"
     for word in ("move --to", "restore", "backup", "server remove", "server transfer", "log repair",
-                 "certs revoke"):
+                 "certs revoke", "--replace\nmuster certs crl"):
         assert any(word in block for block in blocks), word
     return f"exec_start='{unit}'\n{PRELUDE}" + "\n".join(blocks)
 

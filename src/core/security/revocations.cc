@@ -106,6 +106,15 @@ Duration Revocations::next_attempt() const {
   return failing() ? options_.refresh / 10 : options_.refresh;
 }
 
+std::optional<Revocations::Term> Revocations::term(WallTime wall) const {
+  std::optional<Term> first;
+  for (const auto& [issuer, list] : by_issuer_) {
+    const Term term{list.next_update - list.this_update, list.next_update - wall};
+    if (!first || term.left < first->left) first = term;
+  }
+  return first;
+}
+
 std::optional<Duration> Revocations::age(MonoTime now) const {
   if (!accepted_at_) return std::nullopt;
   return now - *accepted_at_;

@@ -58,6 +58,15 @@ class Revocations {
   [[nodiscard]] Duration next_attempt() const;
   [[nodiscard]] std::uint64_t failures() const { return failures_; }
   [[nodiscard]] bool failing() const { return failing_; }
+  /// How long a list counts by its own dates, in all and from now on.
+  struct Term {
+    std::chrono::milliseconds whole{0};
+    std::chrono::milliseconds left{0};
+    /// Time to make a new one: less than a tenth is left.
+    [[nodiscard]] bool nearly_over() const { return left < whole / 10; }
+  };
+  /// Of the list that runs out first; none when there are none.
+  [[nodiscard]] std::optional<Term> term(WallTime wall) const;
   /// Since the lists at hand were asked for; none when there are none.
   [[nodiscard]] std::optional<Duration> age(MonoTime now) const;
 

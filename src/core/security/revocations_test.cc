@@ -51,6 +51,18 @@ TEST_F(RevocationsTest, AListTellsGoodFromRevoked) {
   EXPECT_EQ(at(1s, "ac", "CN=B"), Standing::kUnknown);
 }
 
+TEST_F(RevocationsTest, TellsWhenTheFirstOfItsListsRunsOut) {
+  EXPECT_FALSE(revocations.term(kNoon).has_value());
+  ASSERT_TRUE(revocations.accept({list({"ab"}), list({}, kNoon - 1h, "CN=B")}, kStart, kNoon).ok());
+  const auto term = revocations.term(kNoon).value();
+  EXPECT_EQ(term.whole, 24h);
+  EXPECT_EQ(term.left, 23h);
+  EXPECT_FALSE(term.nearly_over());
+  EXPECT_FALSE(revocations.term(kNoon + 20h)->nearly_over());
+  EXPECT_TRUE(revocations.term(kNoon + 21h)->nearly_over());
+  EXPECT_EQ(revocations.term(kNoon + 24h)->left, -1h);
+}
+
 // T22: after max age it fails closed, and recovers by itself.
 TEST_F(RevocationsTest, AfterTheMaximumAgeItIsClosedUntilAListComes) {
   ASSERT_TRUE(accept(list({"ab"})).ok());

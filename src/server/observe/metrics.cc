@@ -145,6 +145,10 @@ Metrics::Metrics()
       certificate_left_(gauges("muster_tls_certificate_left_seconds",
                                "How long this server's certificate still counts")),
       crl_age_(gauges("muster_tls_crl_age_seconds", "Age of the list of revoked certificates")),
+      crl_term_(gauges("muster_tls_crl_term_seconds",
+                       "How long the list of revoked certificates counts in all")),
+      crl_left_(gauges("muster_tls_crl_left_seconds",
+                       "How long the list of revoked certificates still counts")),
       crl_failures_(counter("muster_tls_crl_failures_total",
                             "Times that the list of revoked certificates was not renewed")),
       tls_(gauge("muster_tls_enabled", "1 with mutual TLS, 0 in plaintext")) {
@@ -274,6 +278,8 @@ void Metrics::set(const Levels& levels) {
   tls_.Set(levels.certificate_left_s ? 1 : 0);
   if (levels.certificate_left_s) certificate_left_.Add({}).Set(*levels.certificate_left_s);
   if (levels.crl_age_s) crl_age_.Add({}).Set(*levels.crl_age_s);
+  if (levels.crl_term_s) crl_term_.Add({}).Set(*levels.crl_term_s);
+  if (levels.crl_left_s) crl_left_.Add({}).Set(*levels.crl_left_s);
   crl_failures_.Increment(levels.crl_failures - crl_failures_.Value());
 }
 

@@ -82,6 +82,8 @@ class Metrics {
     /// None in plaintext, or without a list.
     std::optional<double> certificate_left_s;
     std::optional<double> crl_age_s;
+    std::optional<double> crl_term_s;
+    std::optional<double> crl_left_s;
     double crl_failures = 0;
   };
   void set(const Levels& levels);
@@ -136,6 +138,8 @@ class Metrics {
   prometheus::Gauge& decisions_kept_;
   prometheus::Family<prometheus::Gauge>& certificate_left_;
   prometheus::Family<prometheus::Gauge>& crl_age_;
+  prometheus::Family<prometheus::Gauge>& crl_term_;
+  prometheus::Family<prometheus::Gauge>& crl_left_;
   prometheus::Counter& crl_failures_;
   prometheus::Gauge& tls_;
   std::map<std::string, prometheus::Histogram*> store_answered_;

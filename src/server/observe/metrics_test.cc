@@ -30,6 +30,8 @@ std::map<std::string, std::string> exported(Metrics& metrics) {
   Metrics::Levels levels;
   levels.certificate_left_s = 1;
   levels.crl_age_s = 1;
+  levels.crl_term_s = 1;
+  levels.crl_left_s = 1;
   levels.nodes_by_state["ACTIVE"] = 3;
   metrics.set(levels);
   std::map<std::string, std::string> all;

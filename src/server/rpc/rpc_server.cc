@@ -176,8 +176,7 @@ class RpcServer::Impl {
     const auto port = listener_->start();
     if (port) return static_cast<int>(*port);
     listener_.reset();
-    return {port.error().code,
-            port.error().message + "; another program may be using it, choose another --listen"};
+    return {port.error().code, port.error().message + "; see --listen"};
   }
   void hand_over(UniqueFd fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;

@@ -98,7 +98,7 @@ Status CrlKeeper::accept(const Result<std::string>& bytes, MonoTime begun) {
   return status;
 }
 
-void CrlKeeper::report(const Status& status, bool was_failing) const {
+void CrlKeeper::report(const Status& status, bool was_failing) {
   const Health now = health();
   const std::string failures = std::to_string(now.failures);
   if (!status && !was_failing) {
@@ -107,6 +107,12 @@ void CrlKeeper::report(const Status& status, bool was_failing) const {
   }
   if (now.closed_because && !closed_) tell_closed(now);
   if (status && was_failing) log_info("revocation list renewed", {{"failures", failures}});
+  const bool nearly_over = now.term && now.term->nearly_over();
+  if (nearly_over && !std::exchange(nearly_over_, true)) {
+    log_warn("revocation list runs out soon; have its authority make a new one",
+             {{"left", format_duration(now.term->left)}});
+  }
+  nearly_over_ = nearly_over;
 }
 
 security::Standing CrlKeeper::standing(const std::string& issuer, const std::string& serial) const {
@@ -117,8 +123,9 @@ security::Standing CrlKeeper::standing(const std::string& issuer, const std::str
 CrlKeeper::Health CrlKeeper::health() const {
   const MutexLock lock(mutex_);
   const MonoTime now = loop_.now();
+  const WallTime wall = loop_.wall_now();
   return {revocations_.failing(), revocations_.failures(), revocations_.age(now),
-          revocations_.closed_because(now, loop_.wall_now())};
+          revocations_.term(wall), revocations_.closed_because(now, wall)};
 }
 
 }  // namespace muster::server

@@ -21,8 +21,9 @@ namespace muster::server {
 /// A failed fetch is logged and counted from the first one on, and tried again sooner than usual;
 /// until the maximum age the lists at hand stay in force, after it nothing is good, which is told
 /// at that moment, whatever a fetch is doing, and the next good list opens the door again. A list
-/// is read on the loop's thread, about a millisecond for a thousand entries: one of a hundred
-/// thousand deserves a loop of its own.
+/// of whose time less than a tenth is left is warned of once. A list is read on the loop's thread,
+/// about a millisecond for a thousand entries: one of a hundred thousand deserves a loop of its
+/// own.
 ///
 /// standing() and health() are for any thread, the rest for the loop's.
 class CrlKeeper {
@@ -38,8 +39,9 @@ class CrlKeeper {
   struct Health {
     bool failing = false;  ///< The last attempt failed.
     std::uint64_t failures = 0;
-    std::optional<Duration> age;                ///< Of the lists at hand.
-    std::optional<std::string> closed_because;  ///< Why no certificate is good now.
+    std::optional<Duration> age;                      ///< Of the lists at hand.
+    std::optional<security::Revocations::Term> term;  ///< Of the one that runs out first.
+    std::optional<std::string> closed_because;        ///< Why no certificate is good now.
   };
 
   CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> authorities, Options options);
@@ -63,7 +65,7 @@ class CrlKeeper {
  private:
   void take(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
   [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
-  void report(const Status& status, bool was_failing) const;
+  void report(const Status& status, bool was_failing);
   void await_end() EXCLUDES(mutex_);
   void ran_out();
 
@@ -75,7 +77,8 @@ class CrlKeeper {
   bool in_flight_ = false;
   bool again_ = false;   ///< Asked for while a fetch was in flight, which may have begun too early.
   bool closed_ = false;  ///< As was last told.
-  std::string accepted_;  ///< The bytes last accepted.
+  bool nearly_over_ = false;  ///< As was last told, too.
+  std::string accepted_;      ///< The bytes last accepted.
   mutable Mutex mutex_;
   security::Revocations revocations_ GUARDED_BY(mutex_);
   Timer timer_;

@@ -107,6 +107,25 @@ TEST_F(CrlKeeperTest, WithoutAListForAnHourItIsClosedAndOpensByItself) {
   EXPECT_EQ(logged(LogLevel::kInfo), 1);
 }
 
+// A list in a file is made by hand: nobody would think of it before it has run out.
+TEST_F(CrlKeeperTest, AListThatRunsOutSoonIsWarnedOfOnceAndAgainAfterTheNext) {
+  answer_ = ca_.list({"ab"}, 0s, 100min);
+  keeper_->refresh();
+  EXPECT_EQ(keeper_->health().term->whole, 100min);
+  run(85min);
+  EXPECT_EQ(logged(LogLevel::kWarn), 0);
+  run(10min);
+  EXPECT_EQ(logged(LogLevel::kWarn), 1);
+  answer_ = ca_.list({"ab"}, 95min, 100min);
+  keeper_->refresh();
+  EXPECT_FALSE(keeper_->health().term->nearly_over());
+  run(85min);
+  EXPECT_EQ(logged(LogLevel::kWarn), 1);
+  run(10min);
+  EXPECT_EQ(logged(LogLevel::kWarn), 2);
+  EXPECT_EQ(logged(LogLevel::kError), 0);
+}
+
 // T22: the attempt that should have renewed it hangs; that keeps nobody in.
 TEST_F(CrlKeeperTest, TheMaximumAgeIsToldAtOnceWhateverAFetchIsDoing) {
   keeper_->refresh();

@@ -1,0 +1,44 @@
+#include "candidate/prometheus_text.h"
+
+#include "coordinator/prometheus_families.h"
+
+namespace muster {
+namespace {
+
+template <typename Kind>
+PrometheusFamilies::ByLabel by_label(const std::map<Kind, std::uint64_t>& counts) {
+  PrometheusFamilies::ByLabel values;
+  for (const auto& [kind, count] : counts) {
+    values.emplace_back(to_string(kind), static_cast<double>(count));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string prometheus_text(const std::string& name_space, const Candidate& candidate) {
+  const telemetry::Metrics m = candidate.metrics();
+  const Duration left = candidate.lease_left();
+  PrometheusFamilies f("muster_candidate_", name_space);
+  f.gauge("leader", "1 while this node leads", left > Duration(0) ? 1 : 0);
+  f.gauge("epoch", "Epoch of the leadership as seen here",
+          static_cast<double>(candidate.epoch().value()));
+  f.gauge("lease_left_seconds", "How long this node may lead without another renewal",
+          std::chrono::duration<double>(left).count());
+  f.gauges("state", "1 for the state that the candidate is in", "state",
+           {{to_string(candidate.state()), 1}});
+  f.counter("became_leader_total", "Terms that began here", m.became_leader);
+  f.counters("lost_leadership_total", "Terms that ended here", "reason",
+             by_label(m.lost_leadership));
+  f.counters("leader_down_total", "Other leaders seen to end", "cause", by_label(m.leader_down));
+  f.counter("leader_changes_total", "Rises of the epoch seen", m.leader_changes);
+  f.counter("election_checks_total", "Looks at who leads", m.election_checks);
+  f.counter("elections_started_total", "Times that this node stood for election",
+            m.elections_started);
+  f.gauge("short_terms", "Terms in a row that ended soon", static_cast<double>(m.short_terms));
+  f.counter("commands_total", "Commands obeyed that came through the store", m.commands);
+  f.counter("troubles_total", "Troubles reported", m.troubles);
+  return f.text();
+}
+
+}  // namespace muster

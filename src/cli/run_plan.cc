@@ -145,7 +145,8 @@ void RunOptions::declare_timings(CLI::App& app) {
   add_value(app, "--takeover-delay", "TIME", "1s",
             "What a leader that fell silent is given to return, after its lease",
             into(takeover_delay_, duration));
-  add_value(app, "--election-interval", "TIME", "5s", "Between two election_check events",
+  add_value(app, "--election-interval", "TIME", "5s",
+            "How often to look who leads, at the latest, and tell election_check",
             into(election_interval_, duration));
   add_duration(app, "--startup-jitter-min", startup_jitter_min_,
                "Wait at least this long before taking part");

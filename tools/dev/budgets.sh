@@ -8,7 +8,7 @@ declare -A budget=(
   [build]=480
   [compile]=480
   [tests]=780
-  [packages]=210
+  [packages]=240
   [asan]=720
   [tsan]=480
 )

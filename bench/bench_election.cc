@@ -91,6 +91,8 @@ struct PeerFleet {
                                               gateway.admin_socket(port));
   }
   void show(Report& report, const SteadyFleet::Result& ours) const {
+    if (!measured) return report.note("s3db.js: one of its workers ended by itself");
+    const S3dbSteadyFleet::Result& result = *measured;
     report.note("s3db.js " + std::string(S3dbPeer::kVersion) + ", " + std::to_string(kPeers) +
                 " workers, at the same time: " + std::to_string(result.cycles) + " cycles, " +
                 std::to_string(result.requests.requests) + " requests, " +
@@ -108,7 +110,7 @@ struct PeerFleet {
   }
 
   std::unique_ptr<S3dbSteadyFleet> fleet;
-  S3dbSteadyFleet::Result result;
+  std::optional<S3dbSteadyFleet::Result> measured;
 };
 
 void steady_state(Report& report, RadosGateway& gateway, const std::optional<S3dbPeer>& peer,
@@ -130,7 +132,10 @@ void steady_state(Report& report, RadosGateway& gateway, const std::optional<S3d
   std::optional<PeerFleet> peers;
   if (peer) peers.emplace(*peer, gateway, kDefaults.json());
   for (const auto& fleet : fleets) fleet->settle();
-  if (peers) peers->fleet->settle();
+  if (peers && !peers->fleet->settle()) {
+    report.note("s3db.js: its workers did not settle, and are not measured here");
+    peers.reset();
+  }
 
   std::vector<SteadyFleet::Result> results(fleets.size());
   const Duration cpu = process_cpu();
@@ -138,7 +143,7 @@ void steady_state(Report& report, RadosGateway& gateway, const std::optional<S3d
   for (std::size_t i = 0; i < fleets.size(); ++i) {
     threads.emplace_back([&, i] { results[i] = fleets[i]->measure(window); });
   }
-  if (peers) threads.emplace_back([&] { peers->result = peers->fleet->measure(window); });
+  if (peers) threads.emplace_back([&] { peers->measured = peers->fleet->measure(window); });
   for (std::thread& thread : threads) thread.join();
   const Duration spent = process_cpu() - cpu;
 

@@ -1,10 +1,11 @@
 #include "bench/s3db_peer.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "base/check.h"
 #include "platform/system_clock.h"
 
 namespace muster::bench {
@@ -12,12 +13,21 @@ namespace {
 
 const std::string kSource = MUSTER_SOURCE_DIR;
 
-std::uint64_t heartbeats(ChildProcess& worker) {
-  worker.write_line("count");
-  while (true) {
-    const auto line = nlohmann::json::parse(worker.read_line());
-    if (line.at("event") == "count") return line.at("heartbeats");
+bool runs(const ChildProcess& worker) {
+  siginfo_t info{};
+  const auto id = static_cast<id_t>(worker.pid());
+  return ::waitid(P_PID, id, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+/// None when it has ended by itself.
+std::optional<std::uint64_t> heartbeats(ChildProcess& worker) {
+  if (runs(worker)) worker.write_line("count");
+  for (std::string line = worker.read_line(); !line.empty(); line = worker.read_line()) {
+    const auto event = nlohmann::json::parse(line);
+    if (event.at("event") == "count") return event.at("heartbeats");
   }
+  std::fprintf(stderr, "a worker of s3db.js has ended by itself, with %d\n", worker.finish());
+  return std::nullopt;
 }
 
 }  // namespace
@@ -60,18 +70,25 @@ S3dbSteadyFleet::S3dbSteadyFleet(const ElectionFleet::Command& command, std::siz
   }
 }
 
-void S3dbSteadyFleet::settle() {
+bool S3dbSteadyFleet::settle() {
   const MonoTime limit = boot_now() + 2min;
-  while (look().fewest < 4) {
-    MUSTER_CHECK(boot_now() < limit);
+  while (boot_now() < limit) {
+    const auto seen = look();
+    if (!seen) return false;
+    if (seen->fewest >= 4) return true;
     sleep_for(500ms);
   }
+  return false;
 }
 
-S3dbSteadyFleet::Snapshot S3dbSteadyFleet::look() const {
+std::optional<S3dbSteadyFleet::Snapshot> S3dbSteadyFleet::look() const {
   Snapshot seen;
   std::vector<std::uint64_t> counts;
-  for (const auto& worker : workers_) counts.push_back(heartbeats(*worker));
+  for (const auto& worker : workers_) {
+    const auto count = heartbeats(*worker);
+    if (!count) return std::nullopt;
+    counts.push_back(*count);
+  }
   for (const std::uint64_t count : counts) seen.cycles += count;
   seen.fewest = *std::min_element(counts.begin(), counts.end());
   seen.requests = count_requests(admin_socket_);
@@ -79,11 +96,14 @@ S3dbSteadyFleet::Snapshot S3dbSteadyFleet::look() const {
   return seen;
 }
 
-S3dbSteadyFleet::Result S3dbSteadyFleet::measure(Duration window) {
-  const Snapshot before = look();
+std::optional<S3dbSteadyFleet::Result> S3dbSteadyFleet::measure(Duration window) {
+  const auto before = look();
+  if (!before) return std::nullopt;
   sleep_for(window);
-  const Snapshot after = look();
-  return {after.cycles - before.cycles, after.requests - before.requests, after.at - before.at};
+  const auto after = look();
+  if (!after) return std::nullopt;
+  return Result{after->cycles - before->cycles, after->requests - before->requests,
+                after->at - before->at};
 }
 
 }  // namespace muster::bench

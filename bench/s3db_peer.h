@@ -44,9 +44,10 @@ class S3dbSteadyFleet {
 
   S3dbSteadyFleet(const ElectionFleet::Command& command, std::size_t workers,
                   std::string admin_socket);
-  /// Waits until each has beaten for a while.
-  void settle();
-  [[nodiscard]] Result measure(Duration window);
+  /// Waits until each has beaten for a while; false when one does not, or has ended.
+  [[nodiscard]] bool settle();
+  /// None when one has ended meanwhile.
+  [[nodiscard]] std::optional<Result> measure(Duration window);
 
  private:
   struct Snapshot {
@@ -55,7 +56,7 @@ class S3dbSteadyFleet {
     std::uint64_t fewest = 0;  ///< Of the worker that has beaten least.
     GatewayCount requests;
   };
-  [[nodiscard]] Snapshot look() const;
+  [[nodiscard]] std::optional<Snapshot> look() const;
 
   const std::string admin_socket_;
   std::vector<std::unique_ptr<ChildProcess>> workers_;

@@ -29,6 +29,8 @@ await coordinator.subscribePlugin('measured', {
     if (newLeader === workerId) print({ event: 'term:began', epoch });
   },
 });
+// Kind to it: it has listeners of its own, which end the process before it has left the namespace.
+process.removeAllListeners('SIGTERM');
 process.on('SIGTERM', async () => {
   await coordinator.stop();
   process.exit(0);

@@ -224,13 +224,24 @@ void ElectionSim::damage(const Key& key) {
       const std::uint64_t age = random.below(std::min<std::uint64_t>(backups.size(), 10));
       const Backup backup = backups[backups.size() - 1 - age];
       say(nullptr, key + " is replaced by an old copy: " + backup.entry.body);
-      // With its old revision only where the floor was raised since: else nothing could tell it
-      // from what stood there before, and nothing promises to.
-      const bool told = backup.floor != 0 && backup.floor != floor_revision();
-      if (told && random.chance(0.5)) return shared_->objects->restore(key, backup.entry);
+      if (is_told(key, backup) && random.chance(0.5))
+        return shared_->objects->restore(key, backup.entry);
       (void)shared_->objects->put(key, backup.entry.body, {}, {}, MonoTime());
     }
   }
+}
+
+// A copy has its old revision only where the floor was raised since: else nothing could tell it
+// from what stood there before, and nothing promises to. A floor that was merely damaged and put
+// back has another revision, too, and says no more than before.
+bool ElectionSim::is_told(const Key& key, const Backup& backup) const {
+  if (backup.floor == 0 || backup.floor == floor_revision()) return false;
+  if (key != keys_.state) return true;
+  const auto state = decode_leader_state(backup.entry.body);
+  const auto floor = shared_->objects->entries().find(keys_.metadata);
+  if (floor == shared_->objects->entries().end()) return false;
+  const auto metadata = decode_metadata(floor->second.body);
+  return state && metadata && metadata->epoch_floor > state->epoch;
 }
 
 bool ElectionSim::state_is_intact() const {

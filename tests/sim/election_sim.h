@@ -56,6 +56,7 @@ class ElectionSim {
   void damage(const Key& key);
   [[nodiscard]] bool state_is_intact() const;
   [[nodiscard]] bool floor_is_intact() const;
+  [[nodiscard]] bool is_told(const Key& key, const Backup& backup) const;
   [[nodiscard]] std::uint64_t floor_revision() const;
   void heal();
   void work_on_resource(Worker& worker);

@@ -187,8 +187,10 @@ void CandidateSim::shut_down(Node& node) {
   });
 }
 
-// Somebody removes or overwrites state.json behind everybody's back.
+// Somebody removes or overwrites state.json behind everybody's back. Without a metadata.json beside
+// it an operator would have to help, who does not come here.
 void CandidateSim::vandalize() {
+  if (!shared_->objects->entries().contains(keys_.metadata)) return;
   say(nullptr, "state.json is damaged by a stranger");
   if (world_.random().chance(0.5)) {
     (void)shared_->objects->remove(keys_.state, {});

@@ -1,23 +1,13 @@
 // A worker of s3db.js to measure Muster beside: its own GlobalCoordinatorService, unchanged, with one
-// plugin, as an election_worker has none but leads itself.
+// plugin, since its elections prefer those.
 //   node s3db_worker.mjs NODE_MODULES ENDPOINT BUCKET PREFIX NAMESPACE WORKER_ID CONFIG_JSON
 // Prints a line of JSON when it learns that it leads, and its count of heartbeats for each line of
 // its input. Leaves in order at SIGTERM, and at once, like a crash, when its input ends.
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
+import { connect } from '../tests/coordinator/s3db/connect.mjs';
 
 const [modules, endpoint, bucket, prefix, namespace, workerId, config] = process.argv.slice(2);
-const { S3db } = await import(pathToFileURL(`${modules}/s3db.js/dist/lite.js`).href);
-
-const key = encodeURIComponent(process.env.AWS_ACCESS_KEY_ID);
-const secret = encodeURIComponent(process.env.AWS_SECRET_ACCESS_KEY);
-const database = new S3db({
-  connectionString: `${endpoint.replace('//', `//${key}:${secret}@`)}/${bucket}/${prefix}?forcePathStyle=true`,
-  logLevel: 'silent',
-  // Kind to it: by default it tries four times over seven seconds to read what is not there.
-  executorPool: { retries: 0 },
-});
-await database.connect();
+const database = await connect(modules, endpoint, bucket, prefix);
 process.env.POD_NAME = workerId;
 const coordinator = await database.getGlobalCoordinator(namespace, { config: JSON.parse(config) });
 

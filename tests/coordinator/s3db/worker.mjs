@@ -3,20 +3,10 @@
 // It prints what it believes as JSON lines, as worker.cc does, and ends at the end of its input.
 // Where WORKER_ID begins with "gcs-" it takes part as a service, otherwise as a plugin of one: its
 // elections prefer plugins, and Muster workers look like plugins to it.
-import { pathToFileURL } from 'node:url';
+import { connect } from './connect.mjs';
 
 const [modules, endpoint, bucket, prefix, namespace, workerId, config] = process.argv.slice(2);
-const { S3db } = await import(pathToFileURL(`${modules}/s3db.js/dist/lite.js`).href);
-
-const key = encodeURIComponent(process.env.AWS_ACCESS_KEY_ID);
-const secret = encodeURIComponent(process.env.AWS_SECRET_ACCESS_KEY);
-const database = new S3db({
-  connectionString: `${endpoint.replace('//', `//${key}:${secret}@`)}/${bucket}/${prefix}?forcePathStyle=true`,
-  logLevel: 'silent',
-  // By default it tries four times over seven seconds to read what is not there (S19).
-  executorPool: { retries: 0 },
-});
-await database.connect();
+const database = await connect(modules, endpoint, bucket, prefix);
 process.env.POD_NAME = workerId.replace(/^gcs-/, '');
 const coordinator = await database.getGlobalCoordinator(namespace, { config: JSON.parse(config) });
 if (!workerId.startsWith('gcs-')) {

@@ -96,7 +96,8 @@ class Hub {
   [[nodiscard]] Result<std::shared_ptr<GlobalCoordinator>> coordinator(
       const std::string& name_space, const CoordinatorOptions& options = {}) EXCLUDES(mutex_);
 
-  /// The arbiter itself, for plugins and programs.
+  /// The arbiter itself, for plugins and programs. It is probed when the first coordinator starts,
+  /// not here; docs/choosing.md says for which S3 stores that matters.
   [[nodiscard]] SyncStore& store() { return *sync_store_; }
 
  private:

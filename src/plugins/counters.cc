@@ -14,15 +14,14 @@ constexpr int kReadAttemptsMax = 8;
 
 }  // namespace
 
-CountersPlugin::CountersPlugin(SyncStore& store, const Clock& clock, Random random,
-                               CounterOptions options)
+Counters::Counters(SyncStore& store, const Clock& clock, Random random, CounterOptions options)
     : store_(store),
       clock_(clock),
       nonces_(random),
       options_(std::move(options)),
       keys_(options_.name_space) {}
 
-CountersPlugin::Lane CountersPlugin::take_lane(const std::string& counter) {
+Counters::Lane Counters::take_lane(const std::string& counter) {
   MutexLock lock(lanes_mutex_);
   std::vector<Lane>& free = lanes_[counter];
   while (!free.empty()) {
@@ -33,12 +32,12 @@ CountersPlugin::Lane CountersPlugin::take_lane(const std::string& counter) {
   return {nonces_.next(), 1, clock_.now()};
 }
 
-void CountersPlugin::return_lane(const std::string& counter, Lane lane) {
+void Counters::return_lane(const std::string& counter, Lane lane) {
   MutexLock lock(lanes_mutex_);
   lanes_[counter].push_back(std::move(lane));
 }
 
-Status CountersPlugin::add(const std::string& counter, std::int64_t amount) {
+Status Counters::add(const std::string& counter, std::int64_t amount) {
   if (Status valid = validate_name("counter", counter); !valid) return valid;
   if (amount == 0) return Done{};
   Lane lane = take_lane(counter);
@@ -57,7 +56,7 @@ Status CountersPlugin::add(const std::string& counter, std::int64_t amount) {
   return written.error();
 }
 
-Result<CountersPlugin::FoundTotal> CountersPlugin::find(const std::string& counter) {
+Result<Counters::FoundTotal> Counters::find(const std::string& counter) {
   const Result<Object> found = store_.get(keys_.total(counter));
   if (found.is(Errc::kNotFound)) return FoundTotal{{}, Precondition::absent()};
   if (!found) return found.error();
@@ -66,14 +65,14 @@ Result<CountersPlugin::FoundTotal> CountersPlugin::find(const std::string& count
   return FoundTotal{*std::move(total), Precondition::at(found->revision)};
 }
 
-Result<std::int64_t> CountersPlugin::consolidated(const std::string& counter) {
+Result<std::int64_t> Counters::consolidated(const std::string& counter) {
   if (Status valid = validate_name("counter", counter); !valid) return valid.error();
   const Result<FoundTotal> found = find(counter);
   if (!found) return found.error();
   return found->total.value;
 }
 
-Result<std::int64_t> CountersPlugin::read(const std::string& counter) {
+Result<std::int64_t> Counters::read(const std::string& counter) {
   if (Status valid = validate_name("counter", counter); !valid) return valid.error();
   for (int attempt = 0; attempt < kReadAttemptsMax; ++attempt) {
     const Result<FoundTotal> found = find(counter);

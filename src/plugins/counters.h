@@ -11,6 +11,7 @@
 #include "coordinator/plugin.h"
 #include "coordinator/sync_store.h"
 #include "core/election/lease.h"
+#include "platform/system_clock.h"
 #include "plugins/counter_records.h"
 
 namespace muster {
@@ -32,9 +33,12 @@ struct CounterOptions {
 ///
 /// Not guaranteed: that consolidated() knows the latest adds. A total written at a higher epoch is
 /// not touched by a lower one. Adds and reads: any thread.
-class CountersPlugin final : public CoordinatorPlugin {
+class Counters final : public CoordinatorPlugin {
  public:
-  CountersPlugin(SyncStore& store, const Clock& clock, Random random, CounterOptions options = {});
+  explicit Counters(SyncStore& store, CounterOptions options = {})
+      : Counters(store, store.clock(), system_random(), std::move(options)) {}
+  /// Told the time, and what is left to chance.
+  Counters(SyncStore& store, const Clock& clock, Random random, CounterOptions options = {});
 
   [[nodiscard]] std::string name() const override { return "counters"; }
   void on_become_coordinator(const LeaseGuard& guard) override;

@@ -8,13 +8,13 @@ namespace muster {
 
 using counters::Total;
 
-void CountersPlugin::on_become_coordinator(const LeaseGuard&) {
+void Counters::on_become_coordinator(const LeaseGuard&) {
   // What an earlier term saw says nothing about how long a lane has been silent since.
   cursor_.clear();
   silent_lanes_.clear();
 }
 
-void CountersPlugin::coordinator_work(const LeaseGuard& guard) {
+void Counters::coordinator_work(const LeaseGuard& guard) {
   for (std::size_t pages = 0; pages < options_.pages_max && guard.valid(); ++pages) {
     const Result<ListPage> page = store_.list(keys_.deltas, cursor_);
     cursor_ = page ? page->next : std::string();
@@ -41,8 +41,7 @@ void CountersPlugin::coordinator_work(const LeaseGuard& guard) {
   }
 }
 
-Status CountersPlugin::fold(const LeaseGuard& guard, const std::string& counter,
-                            const Deltas& deltas) {
+Status Counters::fold(const LeaseGuard& guard, const std::string& counter, const Deltas& deltas) {
   Result<FoundTotal> found = find(counter);
   if (!found) return found.error();
   Total& total = found->total;
@@ -65,7 +64,7 @@ Status CountersPlugin::fold(const LeaseGuard& guard, const std::string& counter,
   return sweep(guard, deltas, total);
 }
 
-Result<bool> CountersPlugin::apply(const Deltas& deltas, Total& total) const {
+Result<bool> Counters::apply(const Deltas& deltas, Total& total) const {
   bool added = false;
   for (const auto& [key, delta] : deltas) {
     // Pages of a list are read one after another, so a later number may be seen before an earlier
@@ -80,12 +79,12 @@ Result<bool> CountersPlugin::apply(const Deltas& deltas, Total& total) const {
   return added;
 }
 
-bool CountersPlugin::is_swept(const std::string& counter, const std::string& lane) {
+bool Counters::is_swept(const std::string& counter, const std::string& lane) {
   const Result<ListPage> page = store_.list(keys_.deltas_of(counter, lane));
   return page && page->objects.empty() && page->next.empty();
 }
 
-bool CountersPlugin::forget_lanes(const std::string& counter, Total& total) {
+bool Counters::forget_lanes(const std::string& counter, Total& total) {
   bool forgot = false;
   for (auto it = total.lanes.begin(); it != total.lanes.end();) {
     LeaseObserver& silence = silent_lanes_[{counter, it->first}];
@@ -102,7 +101,7 @@ bool CountersPlugin::forget_lanes(const std::string& counter, Total& total) {
   return forgot;
 }
 
-Status CountersPlugin::sweep(const LeaseGuard& guard, const Deltas& deltas, const Total& total) {
+Status Counters::sweep(const LeaseGuard& guard, const Deltas& deltas, const Total& total) {
   for (const auto& [key, delta] : deltas) {
     if (delta.number > total.folded(delta.lane)) continue;
     if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};

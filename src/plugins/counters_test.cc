@@ -28,7 +28,7 @@ struct Member {
   void fold() { plugin.coordinator_work(guard); }
 
   TestProcess process;
-  CountersPlugin plugin;
+  Counters plugin;
   LeaseGuard guard;
 };
 

@@ -12,7 +12,7 @@
 namespace muster {
 namespace {
 
-Status run(const QueuePlugin::Handler& handler, QueueClaim& claim) {
+Status run(const Queue::Handler& handler, QueueClaim& claim) {
   try {
     return handler(claim);
   } catch (const std::exception& thrown) {
@@ -24,8 +24,8 @@ Status run(const QueuePlugin::Handler& handler, QueueClaim& claim) {
 
 }  // namespace
 
-QueuePlugin::QueuePlugin(SyncStore& store, const Clock& clock, Random random, WorkerId worker,
-                         QueueOptions options)
+Queue::Queue(SyncStore& store, const Clock& clock, Random random, WorkerId worker,
+             QueueOptions options)
     : store_(store),
       clock_(clock),
       nonces_(random),
@@ -34,11 +34,11 @@ QueuePlugin::QueuePlugin(SyncStore& store, const Clock& clock, Random random, Wo
       dispatcher_(store_, clock_, nonces_, options_, keys_),
       claimer_(store_, clock_, nonces_, options_, keys_, std::move(worker), *this) {}
 
-void QueuePlugin::on_become_coordinator(const LeaseGuard&) {
+void Queue::on_become_coordinator(const LeaseGuard&) {
   dispatcher_.begin();
 }
 
-void QueuePlugin::coordinator_work(const LeaseGuard& guard) {
+void Queue::coordinator_work(const LeaseGuard& guard) {
   const Status done = dispatcher_.round(guard);
   if (done) return;
   log_warn("a round of the queue was cut short", {{"namespace", options_.name_space},
@@ -47,14 +47,14 @@ void QueuePlugin::coordinator_work(const LeaseGuard& guard) {
                                                   {"error", done.error().message}});
 }
 
-std::string QueuePlugin::new_id() {
+std::string Queue::new_id() {
   constexpr std::size_t kDigits = 13;
   std::string time = std::to_string(to_ms(clock_.wall_now()));
   if (time.size() < kDigits) time.insert(0, kDigits - time.size(), '0');
   return time + "-" + nonces_.next();
 }
 
-Result<std::string> QueuePlugin::enqueue(std::string payload, std::string id) {
+Result<std::string> Queue::enqueue(std::string payload, std::string id) {
   if (id.empty()) id = new_id();
   if (Status valid = validate_name("message id", id); !valid) return valid.error();
   // JSON holds text only; bytes that are none would come back changed.
@@ -75,7 +75,7 @@ Result<std::string> QueuePlugin::enqueue(std::string payload, std::string id) {
   return {Errc::kConflict, "the id " + id + " belongs to another message"};
 }
 
-Result<bool> QueuePlugin::run_one(const Handler& handler) {
+Result<bool> Queue::run_one(const Handler& handler) {
   Result<std::optional<QueueClaim>> claimed = claim();
   if (!claimed) return claimed.error();
   if (!*claimed) return false;
@@ -86,7 +86,7 @@ Result<bool> QueuePlugin::run_one(const Handler& handler) {
   return true;
 }
 
-Result<std::vector<queue::DeadLetter>> QueuePlugin::dead_letters() {
+Result<std::vector<queue::DeadLetter>> Queue::dead_letters() {
   const Result<ListPage> page = store_.list_all(keys_.dead);
   if (!page) return page.error();
   std::vector<queue::DeadLetter> letters;

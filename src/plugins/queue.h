@@ -4,12 +4,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/nonces.h"
 #include "coordinator/plugin.h"
 #include "coordinator/sync_store.h"
 #include "core/election/lease.h"
+#include "platform/system_clock.h"
 #include "plugins/queue_claimer.h"
 #include "plugins/queue_dispatcher.h"
 #include "plugins/queue_options.h"
@@ -30,11 +32,14 @@ namespace muster {
 /// written twice. Order is about that of the enqueues.
 ///
 /// enqueue, claim and what follows a claim: any thread; the rest as CoordinatorPlugin says.
-class QueuePlugin final : public CoordinatorPlugin {
+class Queue final : public CoordinatorPlugin {
  public:
   /// `worker` is for people: it names the claimant in claims.
-  QueuePlugin(SyncStore& store, const Clock& clock, Random random, WorkerId worker,
-              QueueOptions options = {});
+  Queue(SyncStore& store, WorkerId worker, QueueOptions options = {})
+      : Queue(store, store.clock(), system_random(), std::move(worker), std::move(options)) {}
+  /// Told the time, and what is left to chance.
+  Queue(SyncStore& store, const Clock& clock, Random random, WorkerId worker,
+        QueueOptions options = {});
 
   [[nodiscard]] std::string name() const override { return "queue"; }
   void on_become_coordinator(const LeaseGuard& guard) override;

@@ -210,7 +210,7 @@ class RandomLife {
   }
 
   void work(Worker& worker) {
-    QueuePlugin& plugin = worker.member->plugin;
+    Queue& plugin = worker.member->plugin;
     if (!worker.claim) {
       auto claimed = plugin.claim();
       if (!claimed || !*claimed) return;

@@ -29,7 +29,7 @@ struct QueueMember {
   }
 
   TestProcess process;
-  QueuePlugin plugin;
+  Queue plugin;
   LeaseGuard guard;
 };
 

@@ -37,11 +37,10 @@ class PluginsOnStoreTest : public ::testing::TestWithParam<std::string> {
     queue_options.dispatch_interval = 100ms;
     queue_options.backoff = 100ms;
     queue_options.attempts_max = 2;
-    queue =
-        std::make_shared<QueuePlugin>(store, clock, system_random(), WorkerId("w"), queue_options);
+    queue = std::make_shared<Queue>(store, WorkerId("w"), queue_options);
     CounterOptions counter_options;
     counter_options.fold_interval = 100ms;
-    counters = std::make_shared<CountersPlugin>(store, clock, system_random(), counter_options);
+    counters = std::make_shared<Counters>(store, counter_options);
     TtlOptions ttl_options;
     ttl_options.prefix = "sessions/";
     ttl_options.interval = 100ms;
@@ -56,10 +55,9 @@ class PluginsOnStoreTest : public ::testing::TestWithParam<std::string> {
     ASSERT_TRUE(eventually([this] { return coordinator->is_leader(); }));
   }
 
-  SystemClock clock;
   std::unique_ptr<Hub> hub;
-  std::shared_ptr<QueuePlugin> queue;
-  std::shared_ptr<CountersPlugin> counters;
+  std::shared_ptr<Queue> queue;
+  std::shared_ptr<Counters> counters;
   std::shared_ptr<Ttl> ttl;
   std::shared_ptr<GlobalCoordinator> coordinator;
 };

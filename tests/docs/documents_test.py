@@ -35,6 +35,19 @@ SNIPPETS = {  # What the code of a document takes for granted.
         #include "coordinator/hub.h"
         std::shared_ptr<muster::CoordinatorPlugin> plugin;
         """,
+    "docs/plugins/counters.md": """
+        #include "coordinator/hub.h"
+        #include "plugins/counters.h"
+        std::unique_ptr<muster::Hub> hub;
+        std::shared_ptr<muster::GlobalCoordinator> coordinator;
+        """,
+    "docs/plugins/queue.md": """
+        #include "coordinator/hub.h"
+        #include "plugins/queue.h"
+        std::unique_ptr<muster::Hub> hub;
+        std::shared_ptr<muster::GlobalCoordinator> coordinator;
+        muster::Status send(const std::string& message);
+        """,
     "docs/plugins/scheduler.md": """
         #include "coordinator/hub.h"
         #include "plugins/scheduler.h"

@@ -89,7 +89,7 @@ struct QueueProcessTest : ::testing::Test {
   ~QueueProcessTest() override { fs::remove_all(directory); }
 
   /// What one process needs for the queue; lives and dies with it.
-  void with_queue(const std::string& worker, const std::function<void(QueuePlugin&, Clock&)>& use) {
+  void with_queue(const std::string& worker, const std::function<void(Queue&, Clock&)>& use) {
     set_log_sink({});
     LoopThread thread;
     SystemClock clock;
@@ -102,7 +102,7 @@ struct QueueProcessTest : ::testing::Test {
     });
     SyncStore sync(thread.loop(), *store, 10s);
     {
-      QueuePlugin plugin(sync, clock, system_random(), WorkerId(worker), options);
+      Queue plugin(sync, clock, system_random(), WorkerId(worker), options);
       plugin.attach(clock, {});
       use(plugin, clock);
     }
@@ -136,7 +136,7 @@ struct QueueProcessTest : ::testing::Test {
 
   Child worker(int number) {
     return Child([this, number] {
-      with_queue("w" + std::to_string(number), [&](QueuePlugin& plugin, Clock&) {
+      with_queue("w" + std::to_string(number), [&](Queue& plugin, Clock&) {
         Random random = system_random();
         for (;;) {
           std::string id;
@@ -156,7 +156,7 @@ struct QueueProcessTest : ::testing::Test {
 
   Child leader(std::uint64_t epoch) {
     return Child([this, epoch] {
-      with_queue("leader", [&](QueuePlugin& plugin, Clock& clock) {
+      with_queue("leader", [&](Queue& plugin, Clock& clock) {
         const LeaseGuard guard(clock, Epoch(epoch), clock.now() + 1h);
         plugin.learn_epoch(Epoch(epoch));
         plugin.on_become_coordinator(guard);
@@ -188,7 +188,7 @@ struct QueueProcessTest : ::testing::Test {
 
 TEST_F(QueueProcessTest, NothingIsLostAndNoTwoLiveClaimantsUnderKill9) {
   Child producer([this] {
-    with_queue("producer", [&](QueuePlugin& plugin, Clock&) {
+    with_queue("producer", [&](Queue& plugin, Clock&) {
       for (int i = 0; i < kMessages; ++i) {
         MUSTER_CHECK(plugin.enqueue("work", "message-" + std::to_string(i)).ok());
       }

@@ -54,6 +54,9 @@ std::string synopsis(const CommandOutline& command) {
     text += argument.required ? " " + name : " [" + name + "]";
   }
   if (!command.commands.empty()) text += " " + italic("command") + " ...";
+  if (command.command_line) {
+    text += " " + bold("--") + " " + italic("command") + " [" + italic("argument") + " ...]";
+  }
   return text + "\n";
 }
 

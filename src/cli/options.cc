@@ -5,6 +5,8 @@
 #include <CLI/Formatter.hpp>
 #include <charconv>
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,6 +20,15 @@ std::string format_number(double number) {
   text.resize(static_cast<std::size_t>(end - text.data()));
   return text;
 }
+
+class CommandLineFormatter final : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = Formatter::make_usage(app, std::move(name));
+    usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARG ...]");
+    return usage;
+  }
+};
 
 }  // namespace
 
@@ -82,6 +93,14 @@ void add_flag(CLI::App& app, const std::string& name, bool& target, const std::s
 void add_argument(CLI::App& app, const std::string& name, std::string& target,
                   const std::string& text) {
   app.add_option(name, target, text)->type_name("");
+}
+
+void show_command_line(CLI::App& app) {
+  app.formatter(std::make_shared<CommandLineFormatter>());
+}
+
+bool shows_command_line(const CLI::App& app) {
+  return dynamic_cast<const CommandLineFormatter*>(app.get_formatter().get()) != nullptr;
 }
 
 Result<std::uint32_t> parse_count(const std::string& text) {

@@ -35,6 +35,10 @@ void add_flag(CLI::App& app, const std::string& name, bool& target, const std::s
 void add_argument(CLI::App& app, const std::string& name, std::string& target,
                   const std::string& text);
 
+/// Lets --help and the manual say that a command line follows, after `--`.
+void show_command_line(CLI::App& app);
+[[nodiscard]] bool shows_command_line(const CLI::App& app);
+
 /// A whole number from 1 to a million.
 [[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text);
 template <typename Number>

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cli/options.h"
 
 namespace muster::cli {
 namespace {
@@ -48,6 +49,7 @@ CommandOutline describe(const CLI::App& app, std::vector<std::string> words) {
   result.words.push_back(app.get_name());
   result.summary = app.get_description();
   result.notes = app.get_footer();
+  result.command_line = shows_command_line(app);
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     if (option->nonpositional()) result.options.push_back(describe(*option, false));

@@ -34,6 +34,7 @@ struct CommandOutline {
   std::vector<OptionOutline> options;
   std::vector<OptionOutline> arguments;
   std::vector<CommandOutline> commands;
+  bool command_line = false;  ///< Another program's, after `--`.
 
   [[nodiscard]] const std::string& name() const { return words.back(); }
   /// The words with `separator` in between.

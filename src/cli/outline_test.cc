@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/completion_text.h"
 #include "cli/manual.h"
+#include "cli/options.h"
 #include "cli/program.h"
 #include "cli/roff.h"
 
@@ -92,6 +93,18 @@ TEST_F(OutlineTest, WhatIsHiddenAppearsNowhere) {
   EXPECT_THAT(all, HasSubstr("p12"));
   EXPECT_THAT(all, Not(HasSubstr("secret")));
   EXPECT_THAT(all, Not(HasSubstr("internal")));
+}
+
+TEST_F(OutlineTest, ACommandLineOfAnotherProgramIsShown) {
+  CLI::App& run = *app_.add_subcommand("run", "Run it");
+  show_command_line(run);
+  EXPECT_THAT(run.help("tool"), HasSubstr("Usage: tool run [OPTIONS] -- COMMAND [ARG ...]\n"));
+  EXPECT_THAT(app_.help(), Not(HasSubstr("-- COMMAND")));
+  const CommandOutline root = outline(app_);
+  EXPECT_TRUE(root.commands.back().command_line);
+  EXPECT_FALSE(root.command_line);
+  const std::string page = manual_pages(root, "1", "2026-01-31").back().text;
+  EXPECT_THAT(page, HasSubstr(" \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIargument\\fR ...]\n"));
 }
 
 TEST_F(OutlineTest, ExitCodesAreASectionOfTheirOwn) {

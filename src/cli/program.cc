@@ -42,6 +42,7 @@ class Program {
       CLI::App& parser = *app_.add_subcommand(command->name(), command->summary());
       prepare(parser, command->example());
       command->declare(parser);
+      if (command->command_line() != nullptr) show_command_line(parser);
       for (CLI::App* each : leaves(parser)) {
         add_text(*each, "--config", "FILE", config_, "A YAML file with options of this and others");
       }

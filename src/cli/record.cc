@@ -34,8 +34,9 @@ class RecordCommand final : public Command {
            "  muster record decisions.jsonl\n"
            "\n"
            "One JSON object a line: a head, every decision that the servers still know, and the\n"
-           "states of all nodes at its end. The simulator replays it: sim_membership --replay "
-           "FILE.\n";
+           "states of all nodes at its end. The simulator replays it, where Muster was built from "
+           "its\n"
+           "sources: build/bin/sim_membership --replay FILE.\n";
   }
 
   void declare(CLI::App& app) override {

@@ -26,7 +26,8 @@ class RunCommand final : public Command {
            "COORDINATOR_ELIGIBLE, _NODE_TYPE, _ELECTION_INTERVAL and _TAKEOVER_DELAY are read "
            "where\n"
            "the options are not given.\n"
-           "Exits with the command's code, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
+           "\n"
+           "Exit codes: the command's own, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
            "store\n"
            "unreachable, 73 supervision failed, 3 unsafe store, 64 usage; standard error says "
            "which.\n";

@@ -3,7 +3,7 @@
 // What the simulators' programs share: many seeds, or the replay of one.
 //   sim_x --seeds 2000 [--first 1]
 //   sim_x --seed 17 --trace
-//   sim_x --seeds 3000 --mutant FILE     (the bug planted by it must be caught by what it says)
+//   sim_x --mutant FILE     (the bug planted by it must be caught by what it says)
 
 #include <cstdint>
 #include <cstdio>

@@ -35,6 +35,41 @@ TEST(PluginHostTest, EveryTermIsAnnouncedAndEndedExactlyOnce) {
   EXPECT_EQ(a.plugin->notes.size(), 6u);
 }
 
+// What is released, with a receipt, must not be in use: the successor does not wait.
+TEST(PluginHostTest, ATermThatBeginsDuringAHandOverIsNotTold) {
+  sim::World world(1);
+  sim::Process process(world, 1.0, 0s);
+  sim::Process callbacks(world, 1.0, 0s);
+  const auto shared = std::make_shared<sim::SharedStore>();
+  shared->faults.latency_min = shared->faults.latency_max = 100ms;
+  const NamespaceKeys keys("default");
+  bool acquiring = false;
+  shared->on_send = [&](const Key& key, const std::string&) { acquiring |= key == keys.state; };
+  sim::FaultyStore store(world, process, shared);
+  CoordinatorOptions options;
+  options.worker_id = WorkerId("a");
+  options.startup_jitter_max = 0s;
+  ASSERT_TRUE(options.validate().ok());
+  NamespaceCoordinator coordinator("default", options, {process, callbacks, store, Random(1), {}});
+  const auto plugin = std::make_shared<NotingPlugin>();
+  coordinator.plugins().subscribe(plugin);
+  process.post([&] { coordinator.start(); });
+  while (!acquiring) world.run(world.now() + 10ms);
+  // A listener takes its time, while the acquisition is under way and this worker is stopped.
+  callbacks.pause(world.now() + 1s);
+  bool stopped = false;
+  process.post([&] { coordinator.stop([&] { stopped = true; }); });
+  world.run(world.now() + 500ms);
+  EXPECT_TRUE(coordinator.leads()) << "the test shows nothing";
+  world.run(world.now() + 5s);
+  EXPECT_TRUE(stopped);
+  EXPECT_EQ(plugin->notes, Notes{});
+  const auto state = decode_leader_state(shared->objects->entries().at(keys.state).body);
+  EXPECT_FALSE(state->leader);
+  process.kill();
+  callbacks.kill();
+}
+
 // S07: a plugin that subscribes late learns of the term and of the epoch.
 TEST(PluginHostTest, ALateSubscriberIsToldOfTheTermAndTheEpoch) {
   CoordinatorWorld world;

@@ -94,6 +94,31 @@ TEST(RosterTest, FilesOfTheLongDeadAreSwept) {
   EXPECT_TRUE(world.body(world.keys.worker(WorkerId("b"))).empty());
 }
 
+// What ended before this term is old by the store's clock: nobody waits for it, and it goes soon.
+TEST(RosterTest, WhatWasLeftBehindLongAgoIsNobodyAndIsSwept) {
+  sim::World world(1);
+  sim::Process process(world, 1.0, 0s);
+  const auto objects = std::make_shared<MemoryObjects>();
+  MemoryStore store(process, objects);
+  const NamespaceKeys keys("default");
+  for (int i = 0; i < 50; ++i) {
+    WorkerRecord record;
+    record.worker = WorkerId("w" + std::to_string(i));
+    record.stopped = true;
+    (void)objects->put(keys.worker(record.worker), encode(record), {}, {}, process.now());
+  }
+  world.run(world.now() + 1min);
+  Roster roster(process, store, keys,
+                {.self = WorkerId("a"), .worker_timeout = 1s, .sweep_after = 10s}, {}, Random(1));
+  for (const std::size_t left : {30u, 10u, 0u}) {
+    process.post([&] { roster.beat(0s); });
+    world.run(world.now() + 1s);
+    EXPECT_EQ(roster.live(), Ids{WorkerId("a")});
+    EXPECT_EQ(objects->entries().size(), left);
+  }
+  process.kill();
+}
+
 // S11: a worker that comes back after the list, and before the removal arrives, keeps its file.
 TEST(RosterTest, ARenewalDuringTheSweepKeepsTheFile) {
   for (const bool conditional_remove : {true, false}) {
@@ -166,6 +191,22 @@ TEST(WorkerRegistrationTest, AMarkedFileIsNotWrittenOver) {
   (void)world.shared->objects->remove(key, {});
   world.run(5s);
   EXPECT_FALSE(decode_worker(world.body(key))->sweep);
+}
+
+// A full disk, or a bucket that takes no writes, is not asked at full speed.
+TEST(WorkerRegistrationTest, AStoreThatRefusesTheFileIsAskedAgainAfterAWhile) {
+  CoordinatorWorld world;
+  WorkerRecord earlier;
+  earlier.worker = WorkerId("b");
+  earlier.stopped = true;
+  world.overwrite(world.keys.worker(WorkerId("b")), encode(earlier));
+  world.shared->faults.disk_full = true;
+  auto& b = world.add("b");
+  world.run(10s);
+  EXPECT_LT(b.store->calls(), 60u);
+  world.shared->faults.disk_full = false;
+  world.run(30s);
+  EXPECT_TRUE(b.leads());
 }
 
 TEST(WorkerRegistrationTest, ATombstoneIsReplacedAtItsRevision) {

@@ -140,16 +140,17 @@ void ElectionDriver::send(RaiseFloor request) {
 }
 
 void ElectionDriver::send(ListWorkers) {
-  list_all(store_, keys_.workers, by(), lifetime_.wrap([this](Result<ListPage> page) {
-    if (!page) return perform(election_.workers_listed(page.error(), loop_.now()));
-    std::vector<WorkerId> workers;
-    for (const ListedObject& object : page->objects) {
-      // An age by the store's clock only chooses who is worth waiting for.
-      if (object.age && *object.age > options_.worker_timeout) continue;
-      if (auto id = keys_.worker_of(object.key)) workers.push_back(std::move(*id));
-    }
-    perform(election_.workers_listed(std::move(workers), loop_.now()));
-  }));
+  list_all(store_, keys_.workers, loop_, options_.request_timeout,
+           lifetime_.wrap([this](Result<ListPage> page) {
+             if (!page) return perform(election_.workers_listed(page.error(), loop_.now()));
+             std::vector<WorkerId> workers;
+             for (const ListedObject& object : page->objects) {
+               // An age by the store's clock only chooses who is worth waiting for.
+               if (object.age && *object.age > options_.worker_timeout) continue;
+               if (auto id = keys_.worker_of(object.key)) workers.push_back(std::move(*id));
+             }
+             perform(election_.workers_listed(std::move(workers), loop_.now()));
+           }));
 }
 
 }  // namespace muster

@@ -24,7 +24,8 @@ void NamespaceCoordinator::on(const BecameLeader& event) {
   log_info("became leader",
            {{"namespace", name_space_}, {"epoch", std::to_string(event.epoch.value())}});
   publish();
-  host_->begin_term(guard_);
+  // Plugins that were stopped for a hand-over stay so: what is released must not be used.
+  if (!handed_over_) host_->begin_term(guard_);
   host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
 }
 

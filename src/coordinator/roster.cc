@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace muster {
+namespace {
+
+/// After one list, so that sweeping takes no longer than the pause before the next one.
+constexpr std::size_t kSweptMax = 20;
+
+}  // namespace
 
 Roster::Roster(Loop& loop, ObjectStore& store, const NamespaceKeys& keys, Options options,
                Hooks hooks, Random random)
@@ -20,13 +26,14 @@ void Roster::beat(Duration interval) {
   if (busy_ || (listed_at_ && loop_.now() - *listed_at_ < interval)) return;
   busy_ = true;
   listed_at_ = loop_.now();
-  list_all(store_, keys_.workers, loop_.now() + options_.request_timeout,
+  list_all(store_, keys_.workers, loop_, options_.request_timeout,
            lifetime_.wrap([this](Result<ListPage> page) { listed(std::move(page)); }));
 }
 
 void Roster::forget() {
   tracker_.clear();
   condemned_.clear();
+  doomed_.clear();
   listed_at_.reset();
 }
 
@@ -56,11 +63,20 @@ void Roster::listed(Result<ListPage> page) {
     if (!id || *id == options_.self) continue;
     const auto condemned = condemned_.find(*id);
     if (condemned != condemned_.end() && condemned->second == object.revision) continue;
+    // Old by the store's own clock, it was left behind before this term, and is nobody to wait for.
+    if (object.age && *object.age >= options_.sweep_after) {
+      doomed_.push_back({std::move(*id), std::move(object.revision), *object.age});
+      continue;
+    }
     files.push_back({std::move(*id), std::move(object.revision)});
   }
   const WorkerTracker::Changes changes = tracker_.observe(files, loop_.now());
   refresh(changes.appeared.size(), changes.timed_out.size());
-  check_silent();
+  for (WorkerTracker::Silent& file : tracker_.silent(loop_.now())) {
+    if (file.silence >= options_.sweep_after) doomed_.push_back(std::move(file));
+  }
+  if (doomed_.size() > kSweptMax) doomed_.resize(kSweptMax);
+  sweep_next();
 }
 
 void Roster::refresh(std::size_t appeared, std::size_t timed_out) {
@@ -71,23 +87,24 @@ void Roster::refresh(std::size_t appeared, std::size_t timed_out) {
   if ((changed || timed_out > 0) && hooks_.on_change) hooks_.on_change(appeared, timed_out);
 }
 
-void Roster::check_silent() {
-  for (const WorkerTracker::Silent& file : tracker_.silent(loop_.now())) {
-    if (file.silence >= options_.sweep_after) return sweep(file);
-  }
+void Roster::sweep_next() {
+  busy_ = !doomed_.empty();
+  if (!busy_) return;
+  const WorkerTracker::Silent file = std::move(doomed_.back());
+  doomed_.pop_back();
+  sweep(file);
 }
 
 void Roster::sweep(const WorkerTracker::Silent& file) {
-  busy_ = true;
   const Deadline by = loop_.now() + options_.request_timeout;
   const Key key = keys_.worker(file.id);
   if (store_.capabilities().conditional_remove) {
-    store_.remove(key, file.revision, by, lifetime_.wrap([this](const Status&) { busy_ = false; }));
+    store_.remove(key, file.revision, by, lifetime_.wrap([this](const Status&) { sweep_next(); }));
     return;
   }
   store_.get(key, {}, by, lifetime_.wrap([this, file](const Result<Object>& object) {
-    busy_ = false;
-    if (object && object->revision == file.revision) condemn(file, *object);
+    if (object && object->revision == file.revision) return condemn(file, *object);
+    sweep_next();
   }));
 }
 
@@ -95,12 +112,11 @@ void Roster::sweep(const WorkerTracker::Silent& file) {
 // Nobody writes over the mark, so the removal that follows, by this leader or a later one, cannot
 // hit a worker that came back.
 void Roster::condemn(const WorkerTracker::Silent& file, const Object& object) {
-  busy_ = true;
   const Deadline by = loop_.now() + options_.request_timeout;
   const Key key = keys_.worker(file.id);
   const auto found = decode_whole(object, decode_worker);
   if (found && found->sweep) {
-    store_.remove(key, {}, by, lifetime_.wrap([this](const Status&) { busy_ = false; }));
+    store_.remove(key, {}, by, lifetime_.wrap([this](const Status&) { sweep_next(); }));
     return;
   }
   WorkerRecord mark;
@@ -111,10 +127,10 @@ void Roster::condemn(const WorkerTracker::Silent& file, const Object& object) {
   mark.sweep = true;
   store_.put(key, encode(mark), Precondition::at(file.revision), by,
              lifetime_.wrap([this, id = file.id, key](Result<Revision> written) {
-               busy_ = false;
-               if (!written) return;
+               if (!written) return sweep_next();
                condemned_[id] = *written;
-               store_.remove(key, {}, loop_.now() + options_.request_timeout, [](const Status&) {});
+               store_.remove(key, {}, loop_.now() + options_.request_timeout,
+                             lifetime_.wrap([this](const Status&) { sweep_next(); }));
              }));
 }
 

@@ -14,7 +14,8 @@ namespace muster {
 
 /// Who is in: the leader lists the worker files a few times per worker timeout and publishes the
 /// result with its renewals, so that followers need no list of their own. It also sweeps files
-/// that have been silent for long, one at a time. Loop thread only.
+/// that have been silent for long, by this machine's clock or by the store's, a few after each
+/// list. Loop thread only.
 class Roster {
  public:
   struct Options {
@@ -46,7 +47,7 @@ class Roster {
  private:
   void listed(Result<ListPage> page);
   void refresh(std::size_t appeared, std::size_t timed_out);
-  void check_silent();
+  void sweep_next();
   void sweep(const WorkerTracker::Silent& file);
   void condemn(const WorkerTracker::Silent& file, const Object& object);
 
@@ -59,6 +60,7 @@ class Roster {
   WorkerTracker tracker_;
   std::vector<WorkerId> live_;
   std::map<WorkerId, Revision> condemned_;
+  std::vector<WorkerTracker::Silent> doomed_;  ///< Yet to be swept before the next list.
   std::optional<MonoTime> listed_at_;
   bool busy_ = false;
   Lifetime lifetime_;

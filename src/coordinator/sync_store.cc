@@ -56,8 +56,8 @@ Result<ListPage> SyncStore::list(const std::string& prefix, const std::string& f
 }
 
 Result<ListPage> SyncStore::list_all(const std::string& prefix) {
-  return wait<ListPage>([=](ObjectStore& store, Deadline by, Callback<ListPage> done) {
-    muster::list_all(store, prefix, by, std::move(done));
+  return wait<ListPage>([=, this](ObjectStore& store, Deadline, Callback<ListPage> done) {
+    muster::list_all(store, prefix, loop_, timeout_, std::move(done));
   });
 }
 

@@ -20,7 +20,7 @@ class SyncStore {
                                              Guard guard);
   [[nodiscard]] Status remove(const Key& key, std::optional<Revision> when = {});
   [[nodiscard]] Result<ListPage> list(const std::string& prefix, const std::string& from = {});
-  /// All pages.
+  /// All pages, each within the timeout.
   [[nodiscard]] Result<ListPage> list_all(const std::string& prefix);
 
   [[nodiscard]] Capabilities capabilities() const { return store_.capabilities(); }

@@ -33,6 +33,7 @@ enum class Fault {
   kRequestLost,  ///< No effect; a write is ambiguous.
   kReplyLost,    ///< Takes effect; a write is ambiguous.
   kResent,       ///< A write lands, and its unseen second copy is answered with a conflict.
+  kThrottled,    ///< A write lands, and its unseen second copy is refused for now.
   kLate,         ///< Ambiguous, and lands when the test says so.
   kDead,         ///< The process is gone: neither effect nor answer that anyone would hear.
 };
@@ -48,6 +49,7 @@ class ScriptedStore final : public ObjectStore {
 
   Script script;
   bool conditional_remove = true;
+  std::string refused;  ///< What is put under a key that holds this is too large.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   /// The writes that were kLate land, in the order in which they were sent.
   void land_late() {
@@ -66,6 +68,9 @@ class ScriptedStore final : public ObjectStore {
   }
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override {
+    if (!refused.empty() && key.find(refused) != key.npos) {
+      return answer<Revision>(std::move(done), {Errc::kInvalid, "the body is too large"});
+    }
     call<Revision>(true, std::move(done),
                    [=, this](auto next) { store_.put(key, body, when, by, std::move(next)); });
   }
@@ -112,6 +117,8 @@ class ScriptedStore final : public ObjectStore {
         return effect(with(unheard));
       case Fault::kResent:
         return effect(with(writes ? Error{Errc::kConflict, "precondition failed"} : unheard));
+      case Fault::kThrottled:
+        return effect(with(writes ? Error{Errc::kThrottled, "slow down"} : unheard));
       case Fault::kLate:
         if (writes) late_.push_back([effect] { effect([](const Result<T>&) {}); });
         return answer(std::move(done), unheard);

@@ -1,5 +1,6 @@
 #include "coordinator/worker_registration.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace muster {
@@ -54,7 +55,9 @@ void WorkerRegistration::write() {
 
 void WorkerRegistration::written(const Nonce& nonce, Result<Revision> result) {
   if (!result) {
-    if (hooks_.on_error && !result.is(Errc::kConflict)) hooks_.on_error(result.error());
+    refused_ = !result.is(Errc::kConflict);
+    wait_at_least_ = result.error().retry_after;
+    if (hooks_.on_error && refused_) hooks_.on_error(result.error());
     return read_back(nonce);
   }
   revision_ = std::move(*result);
@@ -102,13 +105,14 @@ void WorkerRegistration::settled(bool ok) {
   registered_ = registered_ || ok;
   // Another one may have ended while this was on its way.
   if (ok && record_.outage == outage_) outage_.reset();
-  if (attempted_ && (ok || !revision_)) std::exchange(attempted_, nullptr)();
+  // A store that refuses the file is no reason to stay away from elections for ever.
+  if (attempted_ && (ok || !revision_ || refused_)) std::exchange(attempted_, nullptr)();
   if (stopping_) return leave();
   if (ok || duplicate_) return;
-  const bool taking_over = revision_.has_value() && !registered_;
-  retry_.arm(
-      taking_over ? Duration(0) : random_.between(options_.retry_wait / 2, options_.retry_wait),
-      [this] { write(); });
+  // At once only where another's file stood, and now its revision is known.
+  const bool taking_over = revision_.has_value() && !registered_ && !refused_;
+  const Duration wait = random_.between(options_.retry_wait / 2, options_.retry_wait);
+  retry_.arm(taking_over ? Duration(0) : std::max(wait, wait_at_least_), [this] { write(); });
 }
 
 void WorkerRegistration::stop(std::function<void()> done) {

@@ -75,6 +75,8 @@ class WorkerRegistration {
   bool registered_ = false;
   bool duplicate_ = false;
   bool gone_ = false;
+  bool refused_ = false;       ///< The last write failed, and not by a conflict.
+  Duration wait_at_least_{0};  ///< As it asked for.
   Timer retry_;
   std::function<void()> attempted_;
   std::function<void()> stopping_;

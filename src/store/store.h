@@ -149,8 +149,9 @@ class ObjectStore {
   virtual bool try_other_dialect() { return false; }
 };
 
-/// All pages of a list, one after another. `cursor` is that of the first page, so that a watch
-/// from it misses nothing.
-void list_all(ObjectStore& store, std::string prefix, Deadline by, Callback<ListPage> done);
+/// All pages of a list, one after another, each within `timeout`: however many there are, all of
+/// them can be read. `cursor` is that of the first page, so that a watch from it misses nothing.
+void list_all(ObjectStore& store, std::string prefix, const Clock& clock, Duration timeout,
+              Callback<ListPage> done);
 
 }  // namespace muster

@@ -161,7 +161,8 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
 }
 
 Epoch salvage_epoch(std::string_view body) {
-  // Not a parser: whatever follows "epoch" and looks like a number, quoted or not.
+  // Not a parser: whatever follows "epoch" and looks like a number, quoted or not. Digits at the
+  // very end may be the beginning of a larger one, and tell nothing.
   std::uint64_t highest = 0;
   for (auto at = body.find("\"epoch\""); at != std::string_view::npos;
        at = body.find("\"epoch\"", at + 1)) {
@@ -170,7 +171,7 @@ Epoch salvage_epoch(std::string_view body) {
     const std::size_t start = i;
     while (i < body.size() && std::isdigit(static_cast<unsigned char>(body[i])) != 0) ++i;
     const auto value = parse_unsigned(body.substr(start, i - start));
-    if (value && *value <= kEpochMax) highest = std::max(highest, *value);
+    if (i < body.size() && value && *value <= kEpochMax) highest = std::max(highest, *value);
   }
   return Epoch(highest);
 }

@@ -60,6 +60,7 @@ TEST(LeaderStateTest, CorruptBodiesAreToldApartAndTheirEpochIsSalvaged) {
   EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch":"12"})"), Epoch(12));
   EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch": 12, "nonc)"), Epoch(12));
   EXPECT_EQ(salvage_epoch("garbage"), Epoch(0));
+  EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch":12)"), Epoch(0)) << "of 12, or of 1200";
 }
 
 // Whoever follows must be able to count on.

@@ -77,8 +77,8 @@ class TestClient {
         20s, [&](Deadline by, auto done) { store_->list(prefix, from, by, std::move(done)); });
   }
   Result<ListPage> list_all(const std::string& prefix) {
-    return await<ListPage>(20s, [&](Deadline by, auto done) {
-      muster::list_all(*store_, prefix, by, std::move(done));
+    return await<ListPage>(20s, [&](Deadline, auto done) {
+      muster::list_all(*store_, prefix, loop_.loop(), 20s, std::move(done));
     });
   }
 

@@ -33,7 +33,10 @@ std::string encode(const Total& total, const std::string& nonce) {
   Json json;
   json["value"] = total.value;
   json["epoch"] = total.epoch.value();
-  json["lanes"] = total.lanes;
+  Json& lanes = json["lanes"] = Json::object();
+  for (const auto& [name, lane] : total.lanes) {
+    lanes[name] = {lane.folded, to_ms(lane.silent)};
+  }
   json["updatedAt"] = to_ms(total.updated_at);
   json["nonce"] = nonce;
   return record::dump(json);
@@ -57,9 +60,13 @@ Result<Total> decode_total(std::string_view body) {
   total.value = value->get<std::int64_t>();
   total.epoch = Epoch(*epoch);
   total.updated_at = wall_from_ms(static_cast<std::int64_t>(*updated));
-  for (const auto& [lane, number] : lanes->items()) {
-    if (!number.is_number_unsigned()) return {Errc::kCorrupt, "a lane of the total is no number"};
-    total.lanes[lane] = number.get<std::uint64_t>();
+  for (const auto& [name, lane] : lanes->items()) {
+    if (!lane.is_array() || lane.size() != 2 || !lane[0].is_number_unsigned() ||
+        !lane[1].is_number_unsigned()) {
+      return {Errc::kCorrupt, "a lane of the total is not two numbers"};
+    }
+    total.lanes[name] = {lane[0].get<std::uint64_t>(),
+                         std::chrono::milliseconds(lane[1].get<std::uint64_t>())};
   }
   return total;
 }

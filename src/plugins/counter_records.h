@@ -27,13 +27,18 @@ struct Delta {
 /// A counter as the leader last folded it.
 struct Total {
   std::int64_t value = 0;
-  Epoch epoch;                                 ///< Of the leader that wrote it.
-  std::map<std::string, std::uint64_t> lanes;  ///< Folded up to and with this number.
+  Epoch epoch;  ///< Of the leader that wrote it.
+  struct Lane {
+    std::uint64_t folded = 0;  ///< Up to and with this number.
+    /// For how long leaders have seen no further one, each by its own clock: never too much.
+    Duration silent{0};
+  };
+  std::map<std::string, Lane> lanes;
   WallTime updated_at{};
 
   [[nodiscard]] std::uint64_t folded(const std::string& lane) const {
     const auto it = lanes.find(lane);
-    return it == lanes.end() ? 0 : it->second;
+    return it == lanes.end() ? 0 : it->second.folded;
   }
 };
 

@@ -33,13 +33,16 @@ TEST(CounterRecordsTest, TotalsAreReadBack) {
   Total total;
   total.value = INT64_MIN;
   total.epoch = Epoch(7);
-  total.lanes = {{"a", 1}, {"b", UINT64_MAX}};
+  total.lanes = {{"a", {1, 0s}}, {"b", {UINT64_MAX, 90min}}};
   total.updated_at = wall_from_ms(1234);
   const auto read = decode_total(encode(total, "nonce"));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->value, total.value);
   EXPECT_EQ(read->epoch, total.epoch);
-  EXPECT_EQ(read->lanes, total.lanes);
+  ASSERT_EQ(read->lanes.size(), 2u);
+  EXPECT_EQ(read->lanes["a"].folded, 1u);
+  EXPECT_EQ(read->lanes["b"].folded, UINT64_MAX);
+  EXPECT_EQ(read->lanes["b"].silent, 90min);
   EXPECT_EQ(read->updated_at, total.updated_at);
 }
 
@@ -48,7 +51,8 @@ TEST(CounterRecordsTest, DamagedTotalsAreCorrupt) {
                            R"({"value":9223372036854775808,"epoch":1,"lanes":{},"updatedAt":1})",
                            R"({"value":1,"epoch":"1","lanes":{},"updatedAt":1})",
                            R"({"value":1,"epoch":1,"lanes":[],"updatedAt":1})",
-                           R"({"value":1,"epoch":1,"lanes":{"a":-1},"updatedAt":1})"}) {
+                           R"({"value":1,"epoch":1,"lanes":{"a":1},"updatedAt":1})",
+                           R"({"value":1,"epoch":1,"lanes":{"a":[1,-1]},"updatedAt":1})"}) {
     EXPECT_TRUE(decode_total(body).is(Errc::kCorrupt)) << body;
   }
 }

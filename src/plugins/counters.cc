@@ -50,9 +50,8 @@ Status Counters::add(const std::string& counter, std::int64_t amount) {
     return_lane(counter, {lane.id, lane.number + 1, sent});
     return Done{};
   }
-  // While its last add is open a lane must not go on: the next number would wait for it for ever.
-  const bool open = written.is(Errc::kAmbiguous) || written.is(Errc::kConflict);
-  if (!open) return_lane(counter, std::move(lane));
+  // A lane ends with its first failure. The add may be there yet, sent twice by somebody on the way
+  // and refused the second time: the next one would have its number, and be taken for a copy.
   return written.error();
 }
 

@@ -21,8 +21,9 @@ struct CounterOptions {
   Duration fold_interval = 5s;
   /// How many pages of adds one round folds; the next goes on where it ended.
   std::size_t pages_max = 8;
-  /// A lane that was silent for so long is forgotten by the leader, and after half of it not used
-  /// again by its writer. No write may arrive later than half of it after it was sent.
+  /// A lane that was silent for so long, as leaders one after another have seen it, is forgotten,
+  /// and after half of it not used again by its writer. No write may arrive later than half of it
+  /// after it was sent.
   Duration lane_retention = 1h;
 };
 
@@ -45,7 +46,7 @@ class Counters final : public CoordinatorPlugin {
   void coordinator_work(const LeaseGuard& guard) override;
   [[nodiscard]] Duration work_interval() const override { return options_.fold_interval; }
 
-  /// kAmbiguous: it counts once or not at all; anything else but success: not at all.
+  /// kAmbiguous, kThrottled: it counts once or not at all; any other error: not at all.
   [[nodiscard]] Status add(const std::string& counter, std::int64_t amount) EXCLUDES(lanes_mutex_);
   /// The total as last folded: one request. 0 when nothing was.
   [[nodiscard]] Result<std::int64_t> consolidated(const std::string& counter);
@@ -84,7 +85,12 @@ class Counters final : public CoordinatorPlugin {
 
   // The leader's own, on the thread of the callbacks.
   std::string cursor_;
-  std::map<std::pair<std::string, std::string>, LeaseObserver> silent_lanes_;
+  struct Silence {
+    std::uint64_t folded;
+    Duration before;  ///< As an earlier leader had seen it.
+    MonoTime since;   ///< From when on this one has.
+  };
+  std::map<std::pair<std::string, std::string>, Silence> silent_lanes_;
 
   Mutex lanes_mutex_;
   std::map<std::string, std::vector<Lane>> lanes_ GUARDED_BY(lanes_mutex_);

@@ -73,7 +73,7 @@ Result<bool> Counters::apply(const Deltas& deltas, Total& total) const {
     if (__builtin_add_overflow(total.value, delta.amount, &total.value)) {
       return {Errc::kInvalid, "the counter has left the range of 64 bits"};
     }
-    total.lanes[delta.lane] = delta.number;
+    total.lanes[delta.lane] = {delta.number, {}};
     added = true;
   }
   return added;
@@ -87,14 +87,17 @@ bool Counters::is_swept(const std::string& counter, const std::string& lane) {
 bool Counters::forget_lanes(const std::string& counter, Total& total) {
   bool forgot = false;
   for (auto it = total.lanes.begin(); it != total.lanes.end();) {
-    LeaseObserver& silence = silent_lanes_[{counter, it->first}];
-    silence.observe(Revision(std::to_string(it->second)), options_.lane_retention, clock_.now());
+    auto& [name, lane] = *it;
+    const Silence now_seen{lane.folded, lane.silent, clock_.now()};
+    Silence& silence = silent_lanes_.try_emplace({counter, name}, now_seen).first->second;
+    if (silence.folded != lane.folded) silence = now_seen;
+    lane.silent = silence.before + (clock_.now() - silence.since);
     // A copy that is still there would count again once its lane is forgotten.
-    if (!silence.expired(clock_.now()) || !is_swept(counter, it->first)) {
+    if (lane.silent < options_.lane_retention || !is_swept(counter, name)) {
       ++it;
       continue;
     }
-    silent_lanes_.erase({counter, it->first});
+    silent_lanes_.erase({counter, name});
     it = total.lanes.erase(it);
     forgot = true;
   }

@@ -133,6 +133,18 @@ TEST_F(CountersTest, AnAddWhoseReplyWasLostCountsOnce) {
   }
 }
 
+// The one that was said to have failed is there, and the next one is another.
+TEST_F(CountersTest, AnAddThatLandedThoughItWasThrottledDoesNotSwallowTheNext) {
+  Member worker(world, 1);
+  Member leader(world, 2);
+  worker.process.set_script(
+      [](std::uint64_t call, bool) { return call == 0 ? Fault::kThrottled : Fault::kNone; });
+  EXPECT_TRUE(worker.plugin.add(kCounter, 5).is(Errc::kThrottled));
+  EXPECT_TRUE(worker.plugin.add(kCounter, 7));
+  leader.fold();
+  EXPECT_EQ(*leader.plugin.consolidated(kCounter), 12);
+}
+
 // P21: a copy of an add that arrives after the add was folded and removed is void.
 TEST_F(CountersTest, ACopyThatArrivesAfterTheFoldDoesNotCountAgain) {
   Member worker(world, 1);
@@ -200,6 +212,26 @@ TEST_F(CountersTest, SilentLanesAreForgottenAndNotUsedAgain) {
   EXPECT_EQ(total->value, 2);
 }
 
+// However often the leader changes: each goes on from what those before it have seen.
+TEST_F(CountersTest, SilentLanesAreForgottenAcrossTerms) {
+  Member gone(world, 1);
+  Member worker(world, 1);
+  ASSERT_TRUE(gone.plugin.add(kCounter, 1));
+  const auto lanes = [&](Member& leader) {
+    EXPECT_TRUE(worker.plugin.add(kCounter, 1));
+    leader.fold();
+    return counters::decode_total(
+               leader.process.store().get(counters::Keys("default").total(kCounter))->body)
+        ->lanes.size();
+  };
+  for (std::uint64_t epoch = 2; epoch < 5; ++epoch) {
+    Member leader(world, epoch);
+    EXPECT_EQ(lanes(leader), 2u) << epoch;
+    world.clock.advance(20min);
+    EXPECT_EQ(lanes(leader), epoch < 4 ? 2u : 1u) << epoch;
+  }
+}
+
 // A late copy must not make a forgotten lane count from its beginning.
 TEST_F(CountersTest, ALaneIsRememberedWhileACopyOfItIsThere) {
   Member worker(world, 1);
@@ -252,7 +284,7 @@ TEST_F(CountersTest, EveryAddCountsOnceUnderRandomFaultsAndCrashes) {
     auto random = std::make_shared<Random>(seed);
     const auto bad = [random](std::uint64_t, bool) {
       const auto pick = random->below(20);
-      return pick < 6 ? static_cast<Fault>(pick) : Fault::kNone;
+      return pick < 7 ? static_cast<Fault>(pick) : Fault::kNone;
     };
     Member worker(fresh, 1);
     worker.process.set_script(bad);
@@ -265,7 +297,7 @@ TEST_F(CountersTest, EveryAddCountsOnceUnderRandomFaultsAndCrashes) {
       const std::int64_t amount = std::int64_t{1} << bit;
       const Status added = worker.plugin.add(kCounter, amount);
       if (added) counted |= amount;
-      if (added.is(Errc::kAmbiguous)) perhaps |= amount;
+      if (added.is(Errc::kAmbiguous) || added.is(Errc::kThrottled)) perhaps |= amount;
       if (random->chance(0.4)) leader->fold();
       if (random->chance(0.2)) worker.process.land_late();
       if (random->chance(0.2)) {

@@ -96,9 +96,15 @@ Result<std::vector<queue::DeadLetter>> Queue::dead_letters() {
     if (!found) return found.error();
     Result<queue::DeadLetter> letter = decode_whole(*found, queue::decode_dead_letter);
     if (!letter) return Error{letter.code(), object.key + ": " + letter.error().message};
+    letter->name = object.key.substr(keys_.dead.size());
     letters.push_back(*std::move(letter));
   }
   return letters;
+}
+
+Status Queue::discard(const queue::DeadLetter& letter) {
+  const Status removed = store_.remove(keys_.dead_letter(letter.name));
+  return removed.is(Errc::kNotFound) ? Status(Done{}) : removed;
 }
 
 }  // namespace muster

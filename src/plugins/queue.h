@@ -47,7 +47,8 @@ class Queue final : public CoordinatorPlugin {
   [[nodiscard]] Duration work_interval() const override { return options_.dispatch_interval; }
 
   /// The message's id. The payload is UTF-8. After kAmbiguous, or any doubt, call again with the
-  /// same `id`: one message comes of it, also when it has been run meanwhile.
+  /// same `id`: one message comes of it, also when it has been run meanwhile. So an id is for one
+  /// message: another one under it counts as the first until `tombstone_retention` after its end.
   [[nodiscard]] Result<std::string> enqueue(std::string payload, std::string id = {});
   /// An id that sorts about by time, for a caller that wants to know it before it enqueues.
   [[nodiscard]] std::string new_id();
@@ -70,6 +71,8 @@ class Queue final : public CoordinatorPlugin {
   [[nodiscard]] Result<bool> run_one(const Handler& handler);
 
   [[nodiscard]] Result<std::vector<queue::DeadLetter>> dead_letters();
+  /// Removes a letter that dead_letters() told of. Gone already: success.
+  [[nodiscard]] Status discard(const queue::DeadLetter& letter);
 
  private:
   SyncStore& store_;

@@ -47,6 +47,7 @@ class Dispatcher {
   [[nodiscard]] Status end(const LeaseGuard& guard, const std::string& id, Known& known,
                            ClaimState state, const std::string& reason);
   [[nodiscard]] Status bury(const std::string& id, const Known& known);
+  [[nodiscard]] Result<bool> write_letter(const Key& key, const DeadLetter& letter);
   [[nodiscard]] Status clear(const std::string& id, Known& known);
   [[nodiscard]] Status sweep(const std::string& id, const Known& known);
 

@@ -20,6 +20,11 @@ constexpr std::array<std::pair<ClaimState, const char*>, 4> kStates{
 // A claim beyond this would keep its message from everybody.
 constexpr Duration kVisibilityMax = 24h;
 
+// A dead letter says more than its message did, and must fit where that did: a message beyond the
+// first size, which is half of what the narrowest store takes, is written with so much room.
+constexpr std::size_t kLargeMessage = 128 * 1024;
+constexpr std::size_t kRoom = 8 * 1024;
+
 Error corrupt(const std::string& what) {
   return {Errc::kCorrupt, what};
 }
@@ -58,6 +63,10 @@ Result<Message> message_of(const Json& json) {
   return Message{*id, *payload, *enqueued};
 }
 
+std::string cut(const std::string& reason) {
+  return reason.substr(0, kReasonBytesMax);
+}
+
 std::string finish(Json json, const std::string& nonce) {
   json["nonce"] = nonce;
   return record::dump(json);
@@ -66,7 +75,11 @@ std::string finish(Json json, const std::string& nonce) {
 }  // namespace
 
 std::string encode(const Message& message, const std::string& nonce) {
-  return finish(to_json(message), nonce);
+  Json json = to_json(message);
+  std::string body = finish(json, nonce);
+  if (body.size() <= kLargeMessage) return body;
+  json["room"] = std::string(kRoom, ' ');
+  return finish(std::move(json), nonce);
 }
 
 Result<Message> decode_message(std::string_view body) {
@@ -84,7 +97,7 @@ std::string encode(const ClaimRecord& record, const std::string& nonce) {
                  {"attempt", record.attempt},
                  {"visibility", to_ms(record.visibility)},
                  {"epoch", record.epoch.value()},
-                 {"reason", record.reason}},
+                 {"reason", cut(record.reason)}},
                 nonce);
 }
 
@@ -145,7 +158,7 @@ Result<Board> decode_board(std::string_view body) {
 std::string encode(const DeadLetter& letter, const std::string& nonce) {
   Json json = to_json(letter.message);
   json["attempts"] = letter.attempts;
-  json["reason"] = letter.reason;
+  json["reason"] = cut(letter.reason);
   json["diedAt"] = to_ms(letter.died_at);
   return finish(std::move(json), nonce);
 }
@@ -157,8 +170,8 @@ Result<DeadLetter> decode_dead_letter(std::string_view body) {
   const auto attempts = small_number(json, "attempts");
   const auto died = wall(json, "diedAt");
   if (!attempts || !died) return corrupt("the dead letter lacks its attempts or time");
-  return DeadLetter{*std::move(message), *attempts, record::text(json, "reason").value_or(""),
-                    *died};
+  return DeadLetter{
+      *std::move(message), *attempts, record::text(json, "reason").value_or(""), *died, {}};
 }
 
 }  // namespace muster::queue

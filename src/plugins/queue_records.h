@@ -57,7 +57,11 @@ struct DeadLetter {
   unsigned attempts = 0;
   std::string reason;
   WallTime died_at{};
+  std::string name{};  ///< Of the letter itself, where it was read; the message's id, or longer.
 };
+
+/// What a reason may be in a record; the rest is cut off.
+inline constexpr std::size_t kReasonBytesMax = 1024;
 
 [[nodiscard]] std::string encode(const Message& message, const std::string& nonce);
 [[nodiscard]] std::string encode(const ClaimRecord& record, const std::string& nonce);

@@ -1,16 +1,29 @@
 // How the leader ends what is over: buries, clears, sweeps.
 
+#include "base/log.h"
 #include "coordinator/settled_put.h"
 #include "plugins/queue_dispatcher.h"
 
 namespace muster::queue {
+namespace {
+
+/// Of what is no message; escaped, it is several times as long.
+constexpr std::size_t kDamagedBytesMax = 32 * 1024;
+
+}  // namespace
 
 Status Dispatcher::settle(const LeaseGuard& guard) {
   for (auto it = claims_.begin(); it != claims_.end();) {
     if (changes_ >= options_.changes_max) return Done{};
     if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};
     auto& [id, known] = *it;
-    if (Status settled = settle_one(guard, id, known); !settled) return settled;
+    if (const Status settled = settle_one(guard, id, known); settled.is(Errc::kInvalid)) {
+      // About this one alone: it must not hold up the others.
+      log_error("a message of the queue cannot be settled",
+                {{"key", keys_.claim(id)}, {"error", settled.error().message}});
+    } else if (!settled) {
+      return settled;
+    }
     const bool final_ =
         known.record.state == ClaimState::kDone || known.record.state == ClaimState::kDead;
     if (!final_ || !known.message_gone || !known.rest.expired(clock_.now())) {
@@ -69,13 +82,33 @@ Status Dispatcher::bury(const std::string& id, const Known& known) {
   if (!found) return found.error();
   const Result<Message> message = decode_whole(*found, decode_message);
   // What cannot be read is kept as it is, for people.
-  const DeadLetter letter{message ? *message : Message{id, found->body, {}}, known.record.attempt,
-                          known.record.reason, clock_.wall_now()};
-  const Result<Revision> written = settled_put(
-      store_, keys_.dead_letter(id), encode(letter, nonces_.next()), Precondition::absent());
-  // A conflict is the letter of an earlier try at this.
-  if (!written && !written.is(Errc::kConflict)) return written.error();
-  return Done{};
+  const DeadLetter letter{
+      message ? *message : Message{id, found->body.substr(0, kDamagedBytesMax), {}},
+      known.record.attempt,
+      known.record.reason,
+      clock_.wall_now(),
+      {}};
+  const Result<bool> written = write_letter(keys_.dead_letter(id), letter);
+  if (!written) return written.error();
+  if (*written) return Done{};
+  // Another message had this id before, and lies there still.
+  const std::string name = id + "-" + std::to_string(to_ms(letter.message.enqueued_at));
+  const Result<bool> beside = write_letter(keys_.dead_letter(name), letter);
+  return beside ? Status(Done{}) : Status(beside.error());
+}
+
+/// False when the letter of another message is there.
+Result<bool> Dispatcher::write_letter(const Key& key, const DeadLetter& letter) {
+  const Result<Revision> written =
+      settled_put(store_, key, encode(letter, nonces_.next()), Precondition::absent());
+  if (written) return true;
+  if (!written.is(Errc::kConflict)) return written.error();
+  const Result<Object> found = store_.get(key);
+  if (!found) return found.error();
+  const Result<DeadLetter> earlier = decode_whole(*found, decode_dead_letter);
+  // Of the same message it is from an earlier try at this.
+  return earlier && earlier->message.payload == letter.message.payload &&
+         earlier->message.enqueued_at == letter.message.enqueued_at;
 }
 
 Status Dispatcher::clear(const std::string& id, Known& known) {

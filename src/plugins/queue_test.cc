@@ -217,6 +217,65 @@ TEST_F(QueueTest, AMessageThatKillsItsWorkersIsLaidWithTheDead) {
   EXPECT_EQ(count("messages/"), 0u);
 }
 
+TEST_F(QueueTest, TwoMessagesThatHadTheSameIdBothLieWithTheDead) {
+  QueueOptions once;
+  once.attempts_max = 1;
+  QueueMember strict(world, "strict", 1, once);
+  const auto fails = [](QueueClaim&) { return Status(Errc::kInvalid, std::string(5000, 'x')); };
+  for (const char* payload : {"A", "B"}) {
+    ASSERT_TRUE(a.plugin.enqueue(payload, "job"));
+    strict.lead();
+    ASSERT_TRUE(*a.plugin.run_one(fails));
+    strict.lead();
+    strict.lead();
+    world.clock.advance(1min);
+    strict.lead();
+    EXPECT_EQ(count("messages/") + count("claims/"), 0u);
+  }
+  const auto letters = a.plugin.dead_letters();
+  ASSERT_TRUE(letters);
+  ASSERT_EQ(letters->size(), 2u);
+  EXPECT_EQ((*letters)[0].message.payload, "A");
+  EXPECT_EQ((*letters)[1].message.payload, "B");
+  EXPECT_EQ((*letters)[1].reason.size(), queue::kReasonBytesMax);
+  for (const queue::DeadLetter& letter : *letters) EXPECT_TRUE(a.plugin.discard(letter));
+  EXPECT_TRUE(a.plugin.discard(letters->front())) << "gone already";
+  EXPECT_EQ(count("dead/"), 0u);
+}
+
+TEST_F(QueueTest, OneThatCannotBeSettledHoldsUpNobodyElse) {
+  QueueOptions once;
+  once.attempts_max = 1;
+  QueueMember strict(world, "strict", 1, once);
+  world.thread.run([&] { strict.process.scripted().refused = "dead/1-stuck"; });
+  const auto fails = [](QueueClaim&) { return Status(Errc::kInvalid, "no"); };
+  ASSERT_TRUE(a.plugin.enqueue("x", "1-stuck"));
+  ASSERT_TRUE(a.plugin.enqueue("x", "2-dies"));
+  strict.lead();
+  ASSERT_TRUE(*a.plugin.run_one(fails));
+  ASSERT_TRUE(*a.plugin.run_one(fails));
+  ASSERT_TRUE(a.plugin.enqueue("x", "3-waits"));
+  strict.lead();
+  strict.lead();
+  EXPECT_EQ(a.plugin.dead_letters()->size(), 1u);
+  EXPECT_EQ(a.claim().id(), "3-waits");
+  EXPECT_EQ(count("messages/1-stuck"), 1u) << "nothing is lost";
+}
+
+TEST(QueueRecordsTest, ADeadLetterFitsWhereItsMessageDid) {
+  for (const std::size_t size : {1u, 100'000u, 131'000u, 200'000u}) {
+    for (const char* piece : {"a", "\x01"}) {
+      queue::Message message{"id", {}, wall_from_ms(1'700'000'000'000)};
+      while (message.payload.size() < size) message.payload += piece;
+      const queue::DeadLetter letter{
+          message, 1000, std::string(100'000, '\x01'), wall_from_ms(1'700'000'000'000), {}};
+      const std::size_t narrowest = 256 * 1024;
+      const std::size_t room = std::max(encode(message, "n").size(), narrowest);
+      EXPECT_LE(encode(letter, "n").size(), room) << size;
+    }
+  }
+}
+
 TEST_F(QueueTest, TheSameIdIsEnqueuedOnce) {
   ASSERT_TRUE(a.plugin.enqueue("x", "job-1"));
   EXPECT_TRUE(b.plugin.enqueue("x", "job-1"));

@@ -25,7 +25,7 @@ void WatchSession::open() {
   };
   stream_ = caller_.connection(server_).stream("/muster.v1.CoordinatorService/WatchTopology", {},
                                                std::move(events));
-  stream_->send(encode_watch(since));
+  stream_->send(encode_watch(since, machine_.history()));
   stream_->close();
   watch_silence();
 }

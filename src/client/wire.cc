@@ -76,12 +76,14 @@ TopologyImage read_topology(const v1::GetTopologyResponse& message) {
   image.ring = read_ring(message.hash_ring_config());
   image.leader_id = message.leader_id();
   image.age = std::chrono::milliseconds(message.age_ms());
+  image.history = message.history();
   return image;
 }
 
-std::string encode_watch(TopologyVersion since) {
+std::string encode_watch(TopologyVersion since, const std::string& history) {
   v1::WatchTopologyRequest message;
   message.set_since_version(since.value());
+  message.set_history(history);
   return message.SerializeAsString();
 }
 

@@ -186,6 +186,8 @@ TEST_F(DevServerTest, AWatchBeginsWithEverythingAndGoesOnWithoutAGap) {
   ASSERT_TRUE(update.has_full_sync());
   EXPECT_EQ(update.version(), 1U);
   EXPECT_TRUE(find(update.full_sync(), "n1"));
+  const std::string history = update.full_sync().history();
+  EXPECT_FALSE(history.empty());
   ASSERT_TRUE(register_node(server(), node("n2")).ok());
   ASSERT_TRUE(heartbeat(server(), "n2").ok());
   ASSERT_TRUE(reader->Read(&update));
@@ -210,6 +212,21 @@ TEST_F(DevServerTest, AWatchBeginsWithEverythingAndGoesOnWithoutAGap) {
   ASSERT_TRUE(replay->Read(&update));
   EXPECT_EQ(update.node_added().id(), "n2");
   EXPECT_EQ(health(server()).watch_subscribers(), 3U);
+
+  // A version of another history, as before a restore, means nothing here.
+  request.set_history(history);
+  Context same(20s);
+  auto known = server().coordinator().WatchTopology(&same, request);
+  ASSERT_TRUE(known->Read(&update));
+  EXPECT_EQ(update.node_added().id(), "n2");
+  request.set_history("another");
+  Context restored(20s);
+  auto anew = server().coordinator().WatchTopology(&restored, request);
+  ASSERT_TRUE(anew->Read(&update));
+  EXPECT_TRUE(update.has_full_sync());
+  EXPECT_EQ(update.full_sync().history(), history);
+  same.TryCancel();
+  restored.TryCancel();
 
   // T17: a place is given back.
   older.TryCancel();

@@ -196,6 +196,20 @@ TEST_F(StoreServiceTest, AWatchResumesWhereItWasAndResetsWhereItCannot) {
   auto stranger = server_.store().Watch(&other, request);
   ASSERT_TRUE(stranger->Read(&response));
   EXPECT_TRUE(response.reset());
+
+  // Where the numbers fit as well, the name of the history tells.
+  const std::string history = response.history();
+  EXPECT_FALSE(history.empty());
+  request.set_after_revision(resumed);
+  for (const std::string& named : {history, std::string("another")}) {
+    request.set_history(named);
+    Context again(20s);
+    auto known = server_.store().Watch(&again, request);
+    ASSERT_TRUE(known->Read(&response));
+    EXPECT_EQ(response.reset(), named != history);
+    EXPECT_EQ(response.events_size(), named == history ? 1 : 0);
+    again.TryCancel();
+  }
 }
 
 TEST_F(StoreServiceTest, ABackupHoldsTheWholeLog) {

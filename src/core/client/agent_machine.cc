@@ -167,6 +167,7 @@ void AgentMachine::registered(const NodeId& id, const Generation& generation, co
     return beat_soon(entry, now);
   }
   const Error& error = outcome.error();
+  if (error.replaced) return end(id, AgentEventKind::kReplaced, error.message, events);
   if (error.code == Errc::kInvalid) {
     return end(id, AgentEventKind::kRefused, error.message, events);
   }
@@ -174,7 +175,7 @@ void AgentMachine::registered(const NodeId& id, const Generation& generation, co
       error.code != Errc::kThrottled) {
     events.push_back({AgentEventKind::kRefused, id, generation, error.message});
   }
-  // Perhaps it was this generation that was refused, as one that was replaced before.
+  // Perhaps it was this generation that was refused, as one that has ended.
   if (error.code == Errc::kConflict) entry.spec.generation = Generation(random_.uuid());
   entry.phase = Phase::kOut;
   to_register_.emplace(now + std::max(error.retry_after, backoff(++entry.failures)), id);

@@ -159,6 +159,19 @@ TEST_F(AgentMachineTest, ARefusedRegistrationIsToldAndTriedAgainAsAnotherGenerat
   EXPECT_NE(again, first);
 }
 
+// Its registration was applied and the answer lost; before it asked again, another came.
+TEST_F(AgentMachineTest, ANodeThatWasReplacedBeforeItKnewThatItWasInIsLeftAlone) {
+  machine.add(spec("a"), kStart);
+  const auto first = machine.take_work(kStart).registrations.at(0).generation;
+  RpcStatus replaced = refusal(RpcCode::kFailedPrecondition, "a at 10.0.0.9:7000 has its place");
+  replaced.replaced = true;
+  machine.registered(NodeId("a"), first, to_error(replaced, "s1", Effect::kIdempotent), kStart,
+                     events);
+  EXPECT_EQ(kinds(), Kinds{AgentEventKind::kReplaced});
+  EXPECT_EQ(machine.size(), 0U);
+  EXPECT_FALSE(machine.work_at());
+}
+
 TEST_F(AgentMachineTest, AnInvalidNodeIsGivenUp) {
   machine.add(spec("a"), kStart);
   const auto work = machine.take_work(kStart);

@@ -42,6 +42,7 @@ struct TopologyImage {
   RingConfig ring;
   std::string leader_id;  ///< Of the servers; empty when nobody is known to lead.
   Duration age{0};        ///< How long ago the server last heard from its engine.
+  std::string history{};  ///< What the version counts in; another one after a restore.
 };
 
 }  // namespace muster::client

@@ -85,8 +85,10 @@ bool WatchMachine::receive(const TopologyUpdate& update, MonoTime now,
 
 bool WatchMachine::receive_sync(const TopologyUpdate& update, MonoTime now,
                                 std::vector<WatchEvent>& events) {
-  const TopologyVersion offered = std::get<FullSync>(update.what).image.version;
-  if (offered < cache_.version()) {
+  const TopologyImage& image = std::get<FullSync>(update.what).image;
+  const TopologyVersion offered = image.version;
+  const bool restored = !history_.empty() && !image.history.empty() && image.history != history_;
+  if (offered < cache_.version() && !restored) {
     if (!behind_since_) behind_since_ = now;
     if (now - *behind_since_ < config_.behind_max) {
       reason_ = "the server is at version " + std::to_string(offered.value()) +
@@ -97,8 +99,9 @@ bool WatchMachine::receive_sync(const TopologyUpdate& update, MonoTime now,
   }
   behind_since_.reset();
   // The same version brings nothing new, unless changes were missed or refused before.
-  const bool news = !synced_ || offered != cache_.version();
+  const bool news = !synced_ || restored || offered != cache_.version();
   const Status applied = cache_.apply(update);
+  history_ = image.history;
   synced_ = applied.ok();
   heard_ = true;
   if (news) events.push_back({WatchEventKind::kSnapshot, cache_.view(), {}, {}});

@@ -51,14 +51,16 @@ struct WatchEvent {
 /// it is given up, and when the next one is opened.
 ///
 /// Guarantees: events come in the order of versions, and each version follows the one before or is
-/// a snapshot. A server that is behind what was seen is not believed before behind_max. Pure: told
-/// the time; one thread.
+/// a snapshot. A server that is behind what was seen is not believed before behind_max, unless it
+/// tells of another history. Pure: told the time; one thread.
 class WatchMachine {
  public:
   WatchMachine(const WatchConfig& config, Random random) : config_(config), random_(random) {}
 
-  /// For the request of the stream that is opened now.
+  /// For the request of the stream that is opened now, with history().
   [[nodiscard]] TopologyVersion begin(MonoTime now);
+  /// What the versions count in, as the last snapshot told.
+  [[nodiscard]] const std::string& history() const { return history_; }
 
   /// Adds what the message means to `events`. False: give this stream up, for reason().
   [[nodiscard]] bool receive(const TopologyUpdate& update, MonoTime now,
@@ -80,6 +82,7 @@ class WatchMachine {
   WatchConfig config_;
   Random random_;
   TopologyCache cache_;
+  std::string history_;
   bool synced_ = false;  ///< The copy is the servers' at its version.
   bool heard_ = false;   ///< This stream has said something that was of use.
   MonoTime heard_at_{};

@@ -119,6 +119,26 @@ TEST_F(WatchMachineTest, AServerThatIsBehindIsNotBelieved) {
   EXPECT_EQ(machine.cache().version(), TopologyVersion(2));
 }
 
+// After a restore from a backup a version that was seen means something else.
+TEST_F(WatchMachineTest, AnotherHistoryIsTakenAtOnceAndAskedFor) {
+  const auto of = [](const char* history, TopologyUpdate update) {
+    std::get<FullSync>(update.what).image.history = history;
+    return update;
+  };
+  (void)machine.begin(kStart);
+  EXPECT_EQ(machine.history(), "");
+  ASSERT_TRUE(give(of("one", sync(7, {"a"}))));
+  EXPECT_EQ(machine.history(), "one");
+  EXPECT_FALSE(give(of("one", sync(5))));
+  EXPECT_TRUE(give(of("two", sync(5, {"b"}))));
+  EXPECT_EQ(machine.history(), "two");
+  EXPECT_EQ(machine.cache().version(), TopologyVersion(5));
+  // Of the same version, and not the same.
+  kinds();
+  EXPECT_TRUE(give(of("three", sync(5, {"c"}))));
+  EXPECT_EQ(kinds(), Kinds{WatchEventKind::kSnapshot});
+}
+
 TEST_F(WatchMachineTest, WaitsGrowWhileStreamsBringNothingAndBeginAnewAfterOneThatDid) {
   MonoTime now = kStart;
   Duration wait{0};

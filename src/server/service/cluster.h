@@ -38,6 +38,12 @@ class Cluster {
 
   [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
   [[nodiscard]] const Replica& replica() const { return parts_.replica; }
+  /// What versions and revisions count in: another one after a restore.
+  [[nodiscard]] const std::string& history() const { return parts_.replica.log().log_id(); }
+  /// Whether a caller that was told `history` has seen another one; not when it was told none.
+  [[nodiscard]] bool is_other(const std::string& history) const {
+    return !history.empty() && history != this->history();
+  }
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }

@@ -90,6 +90,7 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   to_proto(cluster_.state().topology(), response);
   response.set_leader_id(cluster_.leader().id);
   response.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
+  response.set_history(cluster_.history());
   return response;
 }
 
@@ -104,6 +105,7 @@ rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
   // A message is its fields one after another, so the rest of them may follow.
   v1::GetTopologyResponse rest;
   rest.set_leader_id(cluster_.leader().id);
+  rest.set_history(cluster_.history());
   if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   std::string bytes;
   bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());
@@ -141,7 +143,7 @@ void CoordinatorService::GetTopology(const rpc::CallPtr& call,
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
   if (!cluster_.guard().open_watch(call)) return;
-  const std::uint64_t since = request.since_version();
+  const std::uint64_t since = cluster_.is_other(request.history()) ? 0 : request.since_version();
   // Whoever has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
   cluster_.read(call, ahead, [this, call, since] { hub_.watch(call, since); });

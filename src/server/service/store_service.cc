@@ -1,6 +1,7 @@
 #include "server/service/store_service.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -196,11 +197,13 @@ void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& 
   if (!short_enough(call, "prefix", request.prefix())) return;
   // "From now on" means from everything that was acknowledged before. Whoever has seen more than
   // this server waits until it has caught up, and is of another history when that is not enough.
-  const cluster::KvRevision after = request.after_revision();
+  constexpr auto kOfAnother = std::numeric_limits<cluster::KvRevision>::max();
+  const cluster::KvRevision after =
+      cluster_.is_other(request.history()) ? kOfAnother : request.after_revision();
   const bool fresh = after == 0 || after > cluster_.state().kv().revision();
   if (!cluster_.guard().open_watch(call)) return;
-  cluster_.read(call, fresh, [this, call, request] {
-    hub_.watch(call, request.prefix(), request.after_revision());
+  cluster_.read(call, fresh, [this, call, after, prefix = request.prefix()] {
+    hub_.watch(call, prefix, after, cluster_.history());
   });
 }
 

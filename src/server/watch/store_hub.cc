@@ -16,7 +16,8 @@ struct StoreHub::Watcher {
   std::string prefix;
   cluster::KvRevision revision;  ///< Everything up to here has been sent, or is of no concern.
   bool writing = false;
-  bool greet = true;  ///< Say where the watch stands, although there may be nothing to tell.
+  bool greet = true;    ///< Say where the watch stands, although there may be nothing to tell.
+  std::string history;  ///< Until it was told.
   Timer keepalive;
 };
 
@@ -27,10 +28,12 @@ StoreHub::~StoreHub() {
   for (const Shared& watcher : watchers_) watcher->call->on_over({});
 }
 
-void StoreHub::watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after) {
+void StoreHub::watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after,
+                     std::string history) {
   if (call->over()) return;
   const cluster::KvRevision from = after == 0 ? state_.kv().revision() : after;
   auto watcher = std::make_shared<Watcher>(loop_, call, std::move(prefix), from);
+  watcher->history = std::move(history);
   watchers_.insert(watcher);
   call->on_over([this, weak = std::weak_ptr(watcher)] {
     if (const Shared gone = weak.lock()) {
@@ -76,6 +79,7 @@ void StoreHub::pump(const Shared& watcher) {
   if (response.events_size() == 0 && !response.reset() && !watcher->greet) return;
   watcher->greet = false;
   response.set_revision(watcher->revision);
+  response.set_history(std::exchange(watcher->history, {}));
   send(watcher, rpc::to_payload(response));
 }
 

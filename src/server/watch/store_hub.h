@@ -28,7 +28,9 @@ class StoreHub {
 
   /// Takes over a call that has asked for what changes after `after`; 0 for "from now on". One from
   /// after our time is of another history: that this server has caught up is the caller's to see.
-  void watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after);
+  /// `history` is told with the first response.
+  void watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after,
+             std::string history);
   /// After each entry, and after the whole state was replaced.
   void publish();
   void close();

@@ -23,7 +23,7 @@ class StoreHubTest : public ::testing::Test {
   }
   std::shared_ptr<TestingCall> watch(const std::string& prefix, cluster::KvRevision after) {
     auto call = std::make_shared<TestingCall>();
-    hub_.watch(call, prefix, after);
+    hub_.watch(call, prefix, after, "h1");
     return call;
   }
   static v1::StoreWatchResponse response(const TestingCall& call, std::size_t i) {
@@ -51,6 +51,15 @@ TEST_F(StoreHubTest, TellsWhatConcernsThePrefixAndPassesTheRest) {
   ASSERT_EQ(call->written.size(), 2U);
   EXPECT_EQ(response(*call, 1).events(0).object().value(), "y");
   EXPECT_EQ(response(*call, 1).revision(), cluster::kv_revision(2, 0));
+}
+
+TEST_F(StoreHubTest, TheFirstResponseTellsTheHistory) {
+  auto call = watch("", 0);
+  put("a", "x");
+  call->take_all();
+  ASSERT_EQ(call->written.size(), 2U);
+  EXPECT_EQ(response(*call, 0).history(), "h1");
+  EXPECT_EQ(response(*call, 1).history(), "");
 }
 
 TEST_F(StoreHubTest, ASlowWatcherGetsWhatItMissedTogetherAndInOrder) {

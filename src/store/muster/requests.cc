@@ -123,10 +123,12 @@ v1::StoreListRequest Requests::revision() const {
   return request;
 }
 
-v1::StoreWatchRequest Requests::watch(const std::string& prefix, std::int64_t after) const {
+v1::StoreWatchRequest Requests::watch(const std::string& prefix, std::int64_t after,
+                                      const std::string& history) const {
   v1::StoreWatchRequest request;
   request.set_prefix(prefix_ + prefix);
   request.set_after_revision(static_cast<std::uint64_t>(after));
+  request.set_history(history);
   return request;
 }
 

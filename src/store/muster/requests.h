@@ -31,7 +31,8 @@ class Requests {
                                                   std::uint32_t page_size) const;
   /// A list that is asked for its revision only.
   [[nodiscard]] v1::StoreListRequest revision() const;
-  [[nodiscard]] v1::StoreWatchRequest watch(const std::string& prefix, std::int64_t after) const;
+  [[nodiscard]] v1::StoreWatchRequest watch(const std::string& prefix, std::int64_t after,
+                                            const std::string& history) const;
 
   [[nodiscard]] static Result<Object> got(const Key& key, v1::StoreGetResponse response);
   /// The place that an answer's revision names, as a cursor: never 0, which would mean "now" to a

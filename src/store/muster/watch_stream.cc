@@ -35,8 +35,8 @@ void WatchStream::start_stream() {
   stream_ = stream;
   client_.prepare(stream->context);
   const auto stub = v1::StoreService::NewStub(client_.channel());
-  stream->reader = stub->PrepareAsyncWatch(&stream->context, requests_.watch(prefix(), after()),
-                                           client_.queue());
+  stream->reader = stub->PrepareAsyncWatch(
+      &stream->context, requests_.watch(prefix(), after(), history_), client_.queue());
   limit_opening([this, stream] {
     client_.leave(stream->endpoint, "no answer to a watch");
     reopen("no answer");
@@ -69,6 +69,7 @@ void WatchStream::on_response(const std::shared_ptr<Stream>& stream) {
   in_force();
   const auto revision = static_cast<std::int64_t>(stream->response.revision());
   const bool reset = stream->response.reset();
+  if (!stream->response.history().empty()) history_ = stream->response.history();
   const auto events = requests_.events(std::exchange(stream->response, {}), after());
   if (reset) {
     advance(revision);

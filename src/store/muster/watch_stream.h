@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "store/muster/client.h"
 #include "store/muster/requests.h"
@@ -34,6 +35,7 @@ class WatchStream final : public remote::ResumingWatch {
 
   Client& client_;
   const Requests& requests_;
+  std::string history_;  ///< What revisions count in, as the server told last.
   std::shared_ptr<Stream> stream_;
 };
 

@@ -32,6 +32,10 @@ constexpr int kUsage = 64;
 constexpr int kUnavailable = 69;  ///< May pass: an address in use, a name not known yet.
 constexpr int kFailed = 70;
 
+int exit_code(const Error& error) {
+  return error.code == Errc::kUnavailable ? kUnavailable : kFailed;
+}
+
 std::optional<std::string> environment(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
@@ -130,7 +134,7 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
       config, Server::Surroundings{loop, system_random(),
                                    [&](const Error& error) {
                                      complain(*output, error.message);
-                                     code = kFailed;
+                                     code = exit_code(error);
                                      signals.request();
                                    },
                                    [&](rlog::Index last) {
@@ -145,7 +149,7 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   if (!address) {
     complain(*output, address.error().message);
     log->count_in(nullptr);
-    return address.error().code == Errc::kUnavailable ? kUnavailable : kFailed;
+    return exit_code(address.error());
   }
   say("gRPC on " + *address +
       (config.insecure ? " (plaintext, this machine only)" : " (mutual TLS)"));

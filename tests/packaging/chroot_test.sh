@@ -34,6 +34,10 @@ unit=$tests/../packaging/systemd/musterd.service
 # Tenths of systemd's own scale of exposure, where 10 is a service without any.
 systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >/dev/null ||
   fail "$unit leaves more open than it should"
+# Five starts in ten seconds would otherwise be the last, also where the cause passes.
+for each in "$unit" "${unit%musterd.service}muster-run@.service"; do
+  grep -q '^StartLimitIntervalSec=0$' "$each" || fail "systemd gives up starting $each"
+done
 
 # shellcheck source=/dev/null
 . /etc/os-release

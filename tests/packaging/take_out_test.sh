@@ -44,6 +44,15 @@ inside 'dpkg --install --force-confold ./muster_*.deb ./musterd_*.deb'
 grep -q '^daemon-reload:' "$asked" || fail "systemd does not know the new units"
 ! grep -q '^stop' "$asked" || fail "an upgrade has stopped a service"
 
+echo "== upgrade: the settings are the operator's, who may have changed their mode or removed them"
+settings=$system/etc/muster/musterd.yaml
+chmod 0600 "$settings"
+inside 'dpkg --install --force-confold ./musterd_*.deb'
+[[ $(stat -c %a "$settings") == 600 ]] || fail "an upgrade gave $settings the mode $(stat -c %a "$settings")"
+rm "$settings"
+inside 'dpkg --install --force-confold ./musterd_*.deb'
+[[ ! -e $settings ]] || fail "an upgrade brought back what was removed"
+
 echo "== take out: services end while their programs are there, and leave no link"
 inside 'apt-get purge -qq -y -o "DPkg::Path=$PATH" musterd muster'
 gone

@@ -34,10 +34,11 @@ struct EngineOptions {
   std::string crl_file;
   std::uint64_t quota_bytes = std::uint64_t{2} << 30;
   std::string program = "etcd";
-  std::string guardian;          ///< Path of muster-guardian.
-  AskAdmission ask;              ///< Without it, a server that needs admission does not start.
-  Duration start_timeout = 60s;  ///< Until it serves, the wait for its peers included.
-  Duration stop_grace = 5s;      ///< Between TERM and KILL.
+  std::string guardian;  ///< Path of muster-guardian.
+  AskAdmission ask;      ///< Without it, a server that needs admission does not start.
+  /// Until it serves, unless it only waits for the others; then, how often it says so.
+  Duration start_timeout = 60s;
+  Duration stop_grace = 5s;  ///< Between TERM and KILL.
   Duration upkeep_interval = 2s;
 
   [[nodiscard]] std::string peer_url(const Address& address) const {

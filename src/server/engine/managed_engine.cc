@@ -77,12 +77,7 @@ void ManagedEngine::start(Ready ready, Ended ended) {
   ready_ = std::move(ready);
   ended_ = std::move(ended);
   enter(State::kStarting, "looking at the data directory");
-  start_limit_.arm(options_.start_timeout, [this] {
-    std::string words = search_ ? search_->words() : health_.words;
-    if (!trouble_.empty() && words != trouble_) words += "; before: " + trouble_;
-    give_up({Errc::kUnavailable, "the engine did not start within " +
-                                     format_duration(options_.start_timeout) + ": " + words});
-  });
+  start_limit_.arm(options_.start_timeout, [this] { on_start_limit(); });
   if (options_.socket().size() >= sizeof(sockaddr_un::sun_path)) {
     return give_up({Errc::kInvalid, "the path of the data directory " + options_.data_dir +
                                         " is too long for a socket in it; choose a shorter one"});
@@ -92,6 +87,18 @@ void ManagedEngine::start(Ready ready, Ended ended) {
   directory_ = std::move(*directory);
   service_ = std::make_unique<Service>(*this);
   check_version();
+}
+
+void ManagedEngine::on_start_limit() {
+  std::string words = search_ ? search_->words() : health_.words;
+  if (trouble_.empty()) {
+    // Only others are missing, and they may come at any time.
+    log_warn("engine still waits", {{"member", options_.name}, {"for", words}});
+    return start_limit_.arm(options_.start_timeout, [this] { on_start_limit(); });
+  }
+  if (words != trouble_) words += "; before: " + trouble_;
+  give_up({Errc::kUnavailable, "the engine did not start within " +
+                                   format_duration(options_.start_timeout) + ": " + words});
 }
 
 void ManagedEngine::check_version() {
@@ -212,7 +219,7 @@ void ManagedEngine::on_child_ended(const engine::Diagnosis& diagnosis) {
     service_->upkeep.stop();
     timer_.cancel();
     if (stopping_) return halt();
-    if (diagnosis.permanent) return give_up({Errc::kUnavailable, diagnosis.sentence});
+    if (diagnosis.permanent) return give_up({Errc::kCorrupt, diagnosis.sentence});
     restart_later(diagnosis.sentence);
   }));
 }

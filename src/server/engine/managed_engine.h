@@ -78,6 +78,7 @@ class ManagedEngine {
  private:
   using State = EngineHealth::State;
 
+  void on_start_limit();
   void check_version();
   void find_start();
   void await_release(const engine::StartPlan& plan, MonoTime limit);

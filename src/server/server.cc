@@ -99,7 +99,10 @@ Status Server::start_guard() {
                                             config_.crl_url,
                                             {config_.crl_refresh, config_.crl_max_age},
                                             config_.id});
-    tls_->on_change([this] { guard_->recheck(); });
+    tls_->on_change([this] {
+      guard_->recheck();
+      if (rpc_) rpc_->forget_peers();
+    });
     if (config_.managed() && !config_.crl_url.empty()) {
       tls_->on_list([this](const std::string& bytes) { keep_for_engine(bytes); });
     }
@@ -203,10 +206,10 @@ server::Observer::Options Server::observer_options() {
       levels.connections_open = static_cast<double>(rpc_->connections());
     }
     if (!tls_) return;
-    const auto own = tls_->read(tls_->credentials().current().certificate);
-    if (!own) return;
-    levels.certificate_left_s =
-        std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
+    if (const auto own = tls_->read(tls_->credentials().current().certificate)) {
+      levels.certificate_left_s =
+          std::chrono::duration<double>((*own)->not_after - loop_.wall_now()).count();
+    }
     if (tls_->revocations() == nullptr) return;
     const server::CrlKeeper::Health lists = tls_->revocations()->health();
     levels.crl_failures = static_cast<double>(lists.failures);

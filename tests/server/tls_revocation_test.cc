@@ -111,6 +111,22 @@ TEST_F(TlsRevocationTest, ARevokedCertificatesOpenStreamsEndAndNobodyElses) {
   EXPECT_TRUE(lets_in(*server, second));
 }
 
+// T22: a server that asks another one is a client as well, and its connections stand for long.
+TEST_F(TlsRevocationTest, ARevokedLeaderIsAskedNoMoreOverConnectionsThatStand) {
+  const Pair leaders = server_pair("s2");
+  write("s2", leaders);
+  const auto leader = start("s2");
+  ASSERT_TRUE(eventually([&] { return health(*leader).raft_state() == v1::RAFT_STATE_LEADER; }));
+  const auto follower = start("s1", {"--crl-file", file("crl")});
+  ASSERT_TRUE(eventually([&] { return put(*follower, "k", "before").ok(); }));
+  ASSERT_EQ(health(*follower).raft_state(), v1::RAFT_STATE_FOLLOWER);
+
+  write_file("crl", next_list({leaders.serial}));
+  follower->reload();
+  EXPECT_TRUE(eventually([&] { return !put(*follower, "k", "after", 2s).ok(); }));
+  EXPECT_TRUE(put(*leader, "k", "still leads").ok()) << "or the test shows nothing";
+}
+
 // T22: within a second, whatever kind of stream it is. Each begins right before the list is loaded,
 // so that a look at all streams every two seconds would come too late.
 TEST_F(TlsRevocationTest, EveryKindOfStreamEndsWithinASecondOfTheList) {

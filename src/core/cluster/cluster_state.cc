@@ -94,7 +94,13 @@ Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
   }
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.put(command.key, command.value, revision, place.time);
+  index(command.key);
   return Answer{{}, {}, revision, 0};
+}
+
+void ClusterState::index(const std::string& key) {
+  const auto parts = coordinator_key(key);
+  if (parts && parts->within == "state.json") elections_.emplace(key, parts->name_space);
 }
 
 Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) {
@@ -104,6 +110,7 @@ Result<Answer> ClusterState::on(const StoreRemove& command, const Place& place) 
   if (Status s = kv_.check(command.key, command.when); !s) return s.error();
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.remove(command.key, revision, place.time);
+  elections_.erase(command.key);
   return Answer{{}, {}, revision, 0};
 }
 

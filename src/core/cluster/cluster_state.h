@@ -75,6 +75,8 @@ class ClusterState {
   [[nodiscard]] const membership::Topology& topology() const { return topology_; }
   [[nodiscard]] const VersionedKv& kv() const { return kv_; }
   [[nodiscard]] VersionedKv& kv() { return kv_; }
+  /// The keys that say who leads a namespace, with its name; that has its prefix in front.
+  [[nodiscard]] const std::map<std::string, std::string>& elections() const { return elections_; }
   [[nodiscard]] const std::map<std::string, ServerEntry>& servers() const { return servers_; }
   [[nodiscard]] const Leadership& leadership() const { return leadership_; }
   /// What was decided, and why.
@@ -93,9 +95,11 @@ class ClusterState {
   Result<Answer> on(const ForgetServer& command, const Place& place);
   Result<Answer> on(const Note& command, const Place& place);
   void decide(Decision&& decision, LogTime at);
+  void index(const std::string& key);
 
   membership::Topology topology_;
   VersionedKv kv_;
+  std::map<std::string, std::string> elections_;
   std::map<std::string, ServerEntry> servers_;
   Leadership leadership_;
   DecisionLog decisions_;

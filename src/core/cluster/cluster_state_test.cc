@@ -133,6 +133,22 @@ TEST_F(ClusterStateTest, ASnapshotInPartsIsTheStateAsItWasWhenItWasBegun) {
   EXPECT_FALSE(restored->kv().remembers(0)) << "a snapshot has no history";
 }
 
+TEST_F(ClusterStateTest, ElectionsAreKnownUnderWhateverPrefixAndAfterASnapshot) {
+  const std::string jobs = "app/plugin=coordinator/namespace=jobs/state.json";
+  const std::string mail = "plugin=coordinator/namespace=mail/state.json";
+  for (const std::string& key : {jobs, mail, std::string("app/state.json"),
+                                 std::string("plugin=coordinator/namespace=mail/metadata.json")}) {
+    must(StorePut{key, "{}", Absent{}, {}, {}});
+  }
+  const std::map<std::string, std::string> both{{jobs, "app/jobs"}, {mail, "mail"}};
+  EXPECT_EQ(state_.elections(), both);
+  SnapshotAssembler assembler;
+  ASSERT_TRUE(assembler.add(all_parts(state_)));
+  EXPECT_EQ(assembler.finish()->elections(), both);
+  must(StoreRemove{jobs, AnyVersion{}, {}});
+  EXPECT_EQ(state_.elections().size(), 1U);
+}
+
 TEST_F(ClusterStateTest, ServersAreSpreadOverThePartsAsWell) {
   for (int i = 0; i < 100; ++i) {
     must(AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1.0", 2, {}});

@@ -277,6 +277,7 @@ Status SnapshotAssembler::add_key(std::string_view bytes) {
   }
   if (in.failed()) return corrupt("holds a damaged key");
   entry.value = std::make_shared<const std::string>(std::move(value));
+  state_.index(key);
   return state_.kv_.load(std::move(key), std::move(entry));
 }
 

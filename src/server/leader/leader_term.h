@@ -50,7 +50,9 @@ class LeaderTerm final : public LeaderWork {
   /// Why the term will end, if it does so in order: for the log of decisions.
   void resign_because(std::string why) { resigning_ = std::move(why); }
   /// Who is silent and not judged yet, as of the last look; the decisions are empty.
-  [[nodiscard]] const membership::Verdict& held() const { return held_; }
+  [[nodiscard]] membership::Verdict held() const {
+    return active() ? held_ : membership::Verdict{};
+  }
   /// How long this server may lead without another renewal.
   [[nodiscard]] Duration lease_left() const;
 

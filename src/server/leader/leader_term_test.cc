@@ -69,6 +69,7 @@ class LeaderTermTest : public ::testing::Test {
     LeaderTerm::Options options;
     options.id = "s1";
     options.membership.heartbeat_batch_interval = 20ms;
+    options.membership.joining_timeout = 20ms;
     options.incarnation = Incarnation("run");
     return options;
   }
@@ -146,6 +147,18 @@ TEST_F(LeaderTermTest, AHeartbeatOfATermThatLostItsLeaseIsNotWrittenInALaterOne)
   ASSERT_TRUE(until([this] { return state("b") == NodeState::kActive; }));
   EXPECT_EQ(state("a"), NodeState::kJoining) << "it was heard before, and not since";
   end();
+}
+
+TEST_F(LeaderTermTest, NothingIsHeldByWhoLeadsNoMore) {
+  begin(1);
+  add("a");
+  ASSERT_TRUE(until([this] { return term_.held().held_by_grace == 1; })) << "it never joined";
+  guard_->close();
+  EXPECT_EQ(term_.held().held_by_grace, 0U);
+  term_.deadline_moved(loop_.now());
+  ASSERT_TRUE(until([this] { return !failed_.empty(); }));
+  end();
+  EXPECT_EQ(term_.held().held_by_grace, 0U);
 }
 
 TEST_F(LeaderTermTest, WordOfTheEndOfAnEarlierTermDoesNotEndThisOne) {

@@ -21,8 +21,6 @@ constexpr std::size_t kNamespacesMax = 1000;
 /// Changes beyond this are not worth telling one by one.
 constexpr std::size_t kChangedMax = 20'000;
 
-constexpr const char* kNamespaces = "plugin=coordinator/namespace=";
-
 }  // namespace
 
 NodeRow to_row(const membership::NodeEntry& node) {
@@ -234,22 +232,10 @@ NodeRows Observer::rows() {
 
 std::vector<NamespaceRow> Observer::namespaces() const {
   std::vector<NamespaceRow> rows;
-  const cluster::VersionedKv& kv = subject_->replica->state().kv();
-  const std::string head = kNamespaces;
-  std::string after;
-  for (bool more = true; more && rows.size() < kNamespacesMax;) {
-    more = false;
-    std::string name;
-    kv.scan(head, after, [&](const std::string& key, const cluster::KvEntry&) {
-      name = key.substr(head.size(), key.find('/', head.size()) - head.size());
-      more = true;
-      return false;
-    });
-    if (!more) break;
-    // No key holds such a byte: on behind everything of this namespace.
-    after = head + name + "/\xff";
-    const cluster::KvEntry* entry = kv.find(NamespaceKeys(name).state);
-    if (entry == nullptr) continue;
+  const cluster::ClusterState& cluster = subject_->replica->state();
+  for (const auto& [key, name] : cluster.elections()) {
+    if (rows.size() == kNamespacesMax) break;
+    const cluster::KvEntry* entry = cluster.kv().find(key);
     const auto state = decode_leader_state(*entry->value);
     if (!state) continue;
     const Duration age = membership::log_age(loop_.wall_now(), entry->written_at,

@@ -32,6 +32,8 @@ class PeerClient {
 
   void call(const std::string& address, const std::string& method, std::string request,
             Duration timeout, Done done, Metadata metadata = {});
+  /// Whoever is asked from now on shows a certificate first; what is under way goes on.
+  void forget() { channels_.clear(); }
   /// Cancels what is under way; no `done` is called afterwards.
   void close();
   /// Nothing of it is left with gRPC. Only after close().

@@ -242,6 +242,10 @@ void RpcServer::call_peer(const std::string& address, const std::string& method,
                       std::move(metadata));
 }
 
+void RpcServer::forget_peers() {
+  impl_->peers().forget();
+}
+
 void RpcServer::drain(Duration limit, std::function<void()> done) {
   impl_->drain(limit, std::move(done));
 }

@@ -98,6 +98,9 @@ class RpcServer final : public Peers {
                  Duration timeout, std::function<void(RpcStatus, std::string)> done,
                  Metadata metadata = {}) override;
 
+  /// Whoever is asked from now on shows a certificate first; what is under way goes on.
+  void forget_peers();
+
   /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
   /// close() may follow. Calls go on coming in meanwhile.
   void drain(Duration limit, std::function<void()> done);

@@ -39,9 +39,11 @@ Status check_credentials(const Credentials& credentials, WallTime now) {
 CredentialWatcher::CredentialWatcher(Loop& loop, CredentialFiles files, Options options)
     : loop_(loop),
       files_(std::move(files)),
-      options_(options),
-      generations_(
-          [this](const Credentials& found) { return check_credentials(found, loop_.wall_now()); }),
+      options_(std::move(options)),
+      generations_([this](const Credentials& found) {
+        const Status fit = check_credentials(found, loop_.wall_now());
+        return fit && options_.check ? options_.check(found) : fit;
+      }),
       timer_(loop) {}
 
 Status CredentialWatcher::start() {

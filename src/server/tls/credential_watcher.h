@@ -33,6 +33,8 @@ class CredentialWatcher {
  public:
   struct Options {
     Duration interval = 10s;
+    /// What else must hold of files before they count.
+    std::function<Status(const security::Credentials&)> check{};
   };
   /// The credentials in force from now on, and their number.
   using Adopted = std::function<void(const security::Credentials&, std::uint64_t generation)>;

@@ -106,6 +106,21 @@ TEST_F(CredentialWatcherTest, AHalfWrittenPairLeavesTheOldOneInForceAndIsTold) {
   EXPECT_FALSE(watcher_.trouble().has_value());
 }
 
+TEST_F(CredentialWatcherTest, WhatItsUserDoesNotWantIsNeverInForce) {
+  CredentialWatcher picky{process_,
+                          {dir_.file("s1.crt"), dir_.file("s1.key"), dir_.file("ca.crt"), {}},
+                          {.check = [this](const security::Credentials& found) -> Status {
+                            if (found.certificate == first_.certificate) return Done{};
+                            return {Errc::kInvalid, "of another server"};
+                          }}};
+  ASSERT_TRUE(picky.start().ok());
+  write(second_);
+  picky.reload();
+  EXPECT_EQ(picky.current().certificate, first_.certificate);
+  EXPECT_EQ(picky.generation(), 1u);
+  EXPECT_THAT(picky.trouble()->message, HasSubstr("of another server"));
+}
+
 TEST_F(CredentialWatcherTest, NoAuthorityAndACertificateThatIsOverAreRefused) {
   ASSERT_TRUE(watcher_.start().ok());
   dir_.write("ca.crt", "");

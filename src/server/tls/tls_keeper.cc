@@ -52,7 +52,8 @@ struct TlsKeeper::Door {
 TlsKeeper::TlsKeeper(Loop& loop, Options options)
     : loop_(loop),
       options_(std::move(options)),
-      watcher_(loop, options_.files, {}),
+      watcher_(loop, options_.files,
+               {.check = [this](const Credentials& found) { return check_own(found); }}),
       door_(std::make_shared<Door>(loop)),
       ssl_(std::make_shared<SslRules>(
           [door = door_](std::string_view pem) { return door->verify(pem, false); })) {}
@@ -99,7 +100,6 @@ Status TlsKeeper::keep(const Credentials& credentials) {
 Status TlsKeeper::start() {
   if (Status status = watcher_.start(); !status) return status;
   const Credentials& first = watcher_.current();
-  if (Status status = check_own(first); !status) return status;
   if (Status status = keep(first); !status) return status;
   watcher_.on_adopted([this](const Credentials& found, std::uint64_t) { adopt(found); });
   const bool by_url = !options_.crl_url.empty();
@@ -123,9 +123,6 @@ Status TlsKeeper::start() {
 }
 
 void TlsKeeper::adopt(const Credentials& credentials) {
-  if (const Status own = check_own(credentials); !own) {
-    return log_error("the new certificate is not used", {{"reason", own.error().message}});
-  }
   if (const Status kept = keep(credentials); !kept) {
     return log_error("the new certificate is not used", {{"reason", kept.error().message}});
   }

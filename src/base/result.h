@@ -32,7 +32,6 @@ struct Error {
   Errc code;
   std::string message;
   Duration retry_after{0};  ///< Only with kThrottled; zero when the other side named none.
-  bool replaced = false;    ///< Only with kConflict: another process has the caller's place.
 };
 
 /// A value or an Error. Reading the wrong side is a CHECK failure, not undefined behaviour.

@@ -167,7 +167,9 @@ void AgentMachine::registered(const NodeId& id, const Generation& generation, co
     return beat_soon(entry, now);
   }
   const Error& error = outcome.error();
-  if (error.replaced) return end(id, AgentEventKind::kReplaced, error.message, events);
+  if (error.code == Errc::kCancelled) {
+    return end(id, AgentEventKind::kReplaced, error.message, events);
+  }
   if (error.code == Errc::kInvalid) {
     return end(id, AgentEventKind::kRefused, error.message, events);
   }

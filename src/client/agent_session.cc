@@ -46,8 +46,13 @@ void AgentSession::register_node(const NodeSpec& spec) {
   caller_.start(encode(RegisterNode{spec}), now() + kCallTimeout,
                 lifetime_.wrap([this, spec](const Result<std::string>& body) {
                   AgentMachine::Events events;
-                  machine_.registered(spec.id, spec.generation,
-                                      body ? Status(Done{}) : Status(body.error()), now(), events);
+                  if (!body && caller_.replaced()) {
+                    machine_.displaced(spec.id, body.error().message, events);
+                  } else {
+                    machine_.registered(spec.id, spec.generation,
+                                        body ? Status(Done{}) : Status(body.error()), now(),
+                                        events);
+                  }
                   settle(events);
                 }));
 }

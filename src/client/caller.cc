@@ -109,14 +109,15 @@ void Caller::fail(CallId id, const RpcStatus& status) {
     error.code = Errc::kAmbiguous;
     error.message += "; the change may have happened";
   }
-  finish(id, std::move(error));
+  finish(id, std::move(error), status.replaced);
 }
 
-void Caller::finish(CallId id, Result<std::string> result) {
+void Caller::finish(CallId id, Result<std::string> result, bool replaced) {
   auto found = calls_.extract(id);
   if (found.empty()) return;
   // Taken out first: `done` may start calls or cancel others.
   const std::unique_ptr<Pending> pending = std::move(found.mapped());
+  replaced_ = replaced;
   pending->done(std::move(result));
 }
 

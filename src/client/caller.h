@@ -34,6 +34,8 @@ class Caller {
 
   CallId start(WireRequest request, MonoTime by, Done done);
   void cancel(CallId id);
+  /// Within `done`, after a failure: whether because another process has the node's place.
+  [[nodiscard]] bool replaced() const { return replaced_; }
 
   [[nodiscard]] Loop& loop() { return transport_.loop(); }
   [[nodiscard]] ServerBoard& board() { return board_; }
@@ -47,7 +49,7 @@ class Caller {
   void attempt(CallId id);
   void answered(CallId id, const RpcStatus& status, std::string body);
   void fail(CallId id, const RpcStatus& status);
-  void finish(CallId id, Result<std::string> result);
+  void finish(CallId id, Result<std::string> result, bool replaced = false);
   void learn(const std::string& server, const RpcStatus& status);
   void seek_leader();
 
@@ -60,6 +62,7 @@ class Caller {
   CallId next_id_ = 1;
   std::unique_ptr<Call> search_;  ///< For the leader; one at a time.
   MonoTime next_search_{};
+  bool replaced_ = false;
 };
 
 }  // namespace muster::client

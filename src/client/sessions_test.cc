@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -59,6 +60,22 @@ TEST_F(WatchSessionTest, ASilentServerIsLeftForAnotherAfterSixtySeconds) {
   EXPECT_EQ(words, (std::vector<std::string>{"snapshot", "disconnected"}));
 }
 
+TEST_F(WatchSessionTest, TheHistoryIsNamedWhereItWasTold) {
+  start();
+  v1::TopologyUpdate update;
+  update.set_version(3);
+  update.mutable_full_sync()->set_version(3);
+  update.mutable_full_sync()->set_history("h1");
+  last()->deliver(update.SerializeAsString());
+  last()->end({RpcCode::kUnavailable, "stops", Reach::kAnswered, {}});
+  world.run(world.now() + 10s);
+  ASSERT_EQ(transport.streams().size(), 2U);
+  v1::WatchTopologyRequest request;
+  ASSERT_TRUE(request.ParseFromString(last()->sent.at(0)));
+  EXPECT_EQ(request.since_version(), 3U);
+  EXPECT_EQ(request.history(), "h1");
+}
+
 TEST_F(WatchSessionTest, ServersThatAreAwayAreToldOfOnceAndAskedEverMoreSeldom) {
   start();
   for (int i = 0; i < 2000 && world.now() < 600s; ++i) {
@@ -109,6 +126,24 @@ class AgentSessionTest : public SessionTest {
   std::optional<AgentSession> agent;
   std::vector<std::string> words;
 };
+
+// Its registration was applied and the answer lost; before it asked again, another came.
+TEST_F(AgentSessionTest, WhoWasReplacedBeforeItKnewThatItWasInStaysOut) {
+  int asked = 0;
+  transport.serve = [&](const auto&, const auto&, const TestTransport::Reply& reply) {
+    ++asked;
+    RpcStatus status{RpcCode::kFailedPrecondition, "it has been replaced", Reach::kAnswered, {}};
+    status.replaced = true;
+    reply(status, "");
+  };
+  NodeSpec spec;
+  spec.id = NodeId("b");
+  ASSERT_TRUE(agent->machine().add(spec, process.now()));
+  agent->pump();
+  run_answering(60s);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(std::count(words.begin(), words.end(), "replaced"), 1);
+}
 
 TEST_F(AgentSessionTest, BeatsEveryTenSecondsAndALittleEarlier) {
   const std::size_t beats = run_answering(600s);

@@ -167,9 +167,6 @@ void AgentMachine::registered(const NodeId& id, const Generation& generation, co
     return beat_soon(entry, now);
   }
   const Error& error = outcome.error();
-  if (error.code == Errc::kCancelled) {
-    return end(id, AgentEventKind::kReplaced, error.message, events);
-  }
   if (error.code == Errc::kInvalid) {
     return end(id, AgentEventKind::kRefused, error.message, events);
   }
@@ -181,6 +178,14 @@ void AgentMachine::registered(const NodeId& id, const Generation& generation, co
   if (error.code == Errc::kConflict) entry.spec.generation = Generation(random_.uuid());
   entry.phase = Phase::kOut;
   to_register_.emplace(now + std::max(error.retry_after, backoff(++entry.failures)), id);
+}
+
+void AgentMachine::displaced(const NodeId& id, const std::string& reason, Events& events) {
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end() || found->second.phase != Phase::kRegistering) return;
+  --registering_;
+  const bool left = found->second.leaves;
+  end(id, left ? AgentEventKind::kDeregistered : AgentEventKind::kReplaced, reason, events);
 }
 
 void AgentMachine::deregistered(const NodeId& id, const Status& outcome, MonoTime now,

@@ -92,6 +92,8 @@ class AgentMachine {
   using Events = std::vector<AgentEvent>;
   void registered(const NodeId& id, const Generation& generation, const Status& outcome,
                   MonoTime now, Events& events);
+  /// Its registration was refused, because another process has the node's place since.
+  void displaced(const NodeId& id, const std::string& reason, Events& events);
   void deregistered(const NodeId& id, const Status& outcome, MonoTime now, Events& events);
   void beats_answered(const std::vector<BeatRefusal>& refusals, MonoTime now, Events& events);
   /// The message was lost, or its answer was.

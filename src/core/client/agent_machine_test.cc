@@ -163,10 +163,9 @@ TEST_F(AgentMachineTest, ARefusedRegistrationIsToldAndTriedAgainAsAnotherGenerat
 TEST_F(AgentMachineTest, ANodeThatWasReplacedBeforeItKnewThatItWasInIsLeftAlone) {
   machine.add(spec("a"), kStart);
   const auto first = machine.take_work(kStart).registrations.at(0).generation;
-  RpcStatus replaced = refusal(RpcCode::kFailedPrecondition, "a at 10.0.0.9:7000 has its place");
-  replaced.replaced = true;
-  machine.registered(NodeId("a"), first, to_error(replaced, "s1", Effect::kIdempotent), kStart,
-                     events);
+  machine.registered(NodeId("a"), first, Status(Errc::kAmbiguous, "?"), kStart, events);
+  (void)machine.take_work(machine.work_at().value());
+  machine.displaced(NodeId("a"), "a at 10.0.0.9:7000 has its place", events);
   EXPECT_EQ(kinds(), Kinds{AgentEventKind::kReplaced});
   EXPECT_EQ(machine.size(), 0U);
   EXPECT_FALSE(machine.work_at());

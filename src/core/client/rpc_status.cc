@@ -64,7 +64,7 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
         if (!status.leader_address.empty()) {
           return {Errc::kUnavailable, said + "; the leader is at " + status.leader_address};
         }
-        return {status.replaced ? Errc::kCancelled : Errc::kConflict, said};
+        return {Errc::kConflict, said};
       case RpcCode::kAlreadyExists:
       case RpcCode::kAborted:
         return {Errc::kConflict, said};

@@ -55,8 +55,7 @@ enum class Effect {
 };
 
 /// What a failed call tells its caller: one sentence that names the server and what to check. A
-/// change that may have happened is kAmbiguous, and nothing else is; kCancelled says that another
-/// process has taken the node's place. `status` is not ok.
+/// change that may have happened is kAmbiguous, and nothing else is. `status` is not ok.
 [[nodiscard]] Error to_error(const RpcStatus& status, const std::string& server, Effect effect);
 
 }  // namespace muster::client

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/coordinator_test_world.h"
+#include "coordinator/testing.h"
 
 namespace muster {
 namespace {
@@ -99,7 +100,8 @@ TEST(RosterTest, WhatWasLeftBehindLongAgoIsNobodyAndIsSwept) {
   sim::World world(1);
   sim::Process process(world, 1.0, 0s);
   const auto objects = std::make_shared<MemoryObjects>();
-  MemoryStore store(process, objects);
+  testing::ScriptedStore store(process, objects);
+  store.conditional_remove = false;
   const NamespaceKeys keys("default");
   for (int i = 0; i < 50; ++i) {
     WorkerRecord record;

@@ -57,14 +57,16 @@ void Roster::listed(Result<ListPage> page) {
     if (hooks_.on_error) hooks_.on_error(page.error());
     return;
   }
+  const bool can_remove = store_.capabilities().conditional_remove;
   std::vector<WorkerTracker::Sighting> files;
   for (ListedObject& object : page->objects) {
     auto id = keys_.worker_of(object.key);
     if (!id || *id == options_.self) continue;
     const auto condemned = condemned_.find(*id);
     if (condemned != condemned_.end() && condemned->second == object.revision) continue;
-    // Old by the store's own clock, it was left behind before this term, and is nobody to wait for.
-    if (object.age && *object.age >= options_.sweep_after) {
+    // Where who leaves cannot remove its file, files pile up, also of terms too short to see any of
+    // them fall silent. Old by the store's own clock, they are nobody to wait for.
+    if (!can_remove && object.age && *object.age >= options_.sweep_after) {
       doomed_.push_back({std::move(*id), std::move(object.revision), *object.age});
       continue;
     }

@@ -14,8 +14,7 @@ namespace muster {
 
 /// Who is in: the leader lists the worker files a few times per worker timeout and publishes the
 /// result with its renewals, so that followers need no list of their own. It also sweeps files
-/// that have been silent for long, by this machine's clock or by the store's, a few after each
-/// list. Loop thread only.
+/// that have been silent for long, a few after each list. Loop thread only.
 class Roster {
  public:
   struct Options {

@@ -205,7 +205,7 @@ TEST(WorkerRegistrationTest, AStoreThatRefusesTheFileIsAskedAgainAfterAWhile) {
   world.shared->faults.disk_full = true;
   auto& b = world.add("b");
   world.run(10s);
-  EXPECT_LT(b.store->calls(), 60u);
+  EXPECT_LT(b.store->calls(), 90u) << "at full speed it is 160";
   world.shared->faults.disk_full = false;
   world.run(30s);
   EXPECT_TRUE(b.leads());

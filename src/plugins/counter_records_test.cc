@@ -40,9 +40,9 @@ TEST(CounterRecordsTest, TotalsAreReadBack) {
   EXPECT_EQ(read->value, total.value);
   EXPECT_EQ(read->epoch, total.epoch);
   ASSERT_EQ(read->lanes.size(), 2u);
-  EXPECT_EQ(read->lanes["a"].folded, 1u);
-  EXPECT_EQ(read->lanes["b"].folded, UINT64_MAX);
-  EXPECT_EQ(read->lanes["b"].silent, 90min);
+  EXPECT_EQ(read->lanes.at("a").folded, 1u);
+  EXPECT_EQ(read->lanes.at("b").folded, UINT64_MAX);
+  EXPECT_EQ(read->lanes.at("b").silent, 90min);
   EXPECT_EQ(read->updated_at, total.updated_at);
 }
 

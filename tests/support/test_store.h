@@ -59,7 +59,7 @@ class TestStore {
   }
   Result<ListPage> list_all(const std::string& prefix) {
     return await<ListPage>([&](Callback<ListPage> done) {
-      muster::list_all(*store_, prefix, deadline(), std::move(done));
+      muster::list_all(*store_, prefix, thread_.loop(), patience, std::move(done));
     });
   }
   std::unique_ptr<Watch> watch(const std::string& prefix, const std::string& cursor,

@@ -215,7 +215,7 @@ TEST_F(CountersTest, SilentLanesAreForgottenAndNotUsedAgain) {
 // However often the leader changes: each goes on from what those before it have seen.
 TEST_F(CountersTest, SilentLanesAreForgottenAcrossTerms) {
   Member gone(world, 1);
-  Member worker(world, 1);
+  Member worker(world, 9);
   ASSERT_TRUE(gone.plugin.add(kCounter, 1));
   const auto lanes = [&](Member& leader) {
     EXPECT_TRUE(worker.plugin.add(kCounter, 1));

@@ -198,7 +198,7 @@ class RandomLife {
         std::make_unique<QueueMember>(world_, name + std::to_string(++births_), epoch_, options_);
     made->process.set_script([random = random_](std::uint64_t, bool) {
       const auto pick = random->below(25);
-      return pick < 6 ? static_cast<Fault>(pick) : Fault::kNone;
+      return pick < 7 ? static_cast<Fault>(pick) : Fault::kNone;
     });
     return made;
   }
@@ -225,7 +225,7 @@ class RandomLife {
     } else {
       const Status done = plugin.acknowledge(*worker.claim);
       if (done) done_.insert(worker.claim->id());
-      if (done.is(Errc::kAmbiguous)) perhaps_done_.insert(worker.claim->id());
+      if (done.is(Errc::kAmbiguous) || done.is(Errc::kThrottled)) perhaps_done_.insert(worker.claim->id());
       worker.claim.reset();
     }
   }

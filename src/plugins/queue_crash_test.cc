@@ -225,7 +225,8 @@ class RandomLife {
     } else {
       const Status done = plugin.acknowledge(*worker.claim);
       if (done) done_.insert(worker.claim->id());
-      if (done.is(Errc::kAmbiguous) || done.is(Errc::kThrottled)) perhaps_done_.insert(worker.claim->id());
+      if (done.is(Errc::kAmbiguous) || done.is(Errc::kThrottled))
+        perhaps_done_.insert(worker.claim->id());
       worker.claim.reset();
     }
   }

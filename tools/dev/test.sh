@@ -178,13 +178,13 @@ soak_totals() {
 # of servers under load, and histories of real clusters. Without numbers, in rounds until told to
 # stop by Ctrl-C, each with seeds and schedules of its own.
 run_soak() {
-  local seeds=${1:-20000} schedules=${2:-40} round
+  local seeds=${1:-5000} schedules=${2:-40} round
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
     build_preset release tests_sim test_run_schedules test_musterd_kills \
       test_musterd_linearizability || return
-  rm -f build/release/soak.txt
+  : >build/release/soak.txt
   if (($# > 0)); then
     soak_round 1 "$seeds" 1 "$schedules" 200 50
   else

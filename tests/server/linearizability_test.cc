@@ -205,6 +205,8 @@ TEST(LinearizabilityTest, HoldsThroughKillsStopsAndPartitions) {
   Random random(chosen == nullptr ? static_cast<std::uint64_t>(now().count())
                                   : std::strtoull(chosen, nullptr, 10));
   Cluster cluster;
+  int reads = 0;
+  int writes = 0;
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t seed = random.next();
     SCOPED_TRACE("round " + std::to_string(round));
@@ -236,15 +238,11 @@ TEST(LinearizabilityTest, HoldsThroughKillsStopsAndPartitions) {
     stop = true;
     for (std::thread& thread : threads) thread.join();
 
-    int reads = 0;
-    int writes = 0;
     for (const auto& client : clients) {
       reads += client->reads;
       writes += client->writes;
     }
-    std::cout << "round " << round << ": " << reads << " reads, " << writes << " writes\n";
-    EXPECT_GT(reads, 20);
-    EXPECT_GT(writes, 20);
+    std::cout << "round " << round << ": " << reads << " reads, " << writes << " writes so far\n";
     for (int i = 0; i < kKeys; ++i) {
       const std::string key = prefix + std::to_string(i);
       EXPECT_TRUE(eventually([&] {
@@ -269,6 +267,10 @@ TEST(LinearizabilityTest, HoldsThroughKillsStopsAndPartitions) {
     other.end();
     if (::testing::Test::HasFailure()) return;
   }
+  // Not of each round: a server that is stopped while it holds the lock of the directory lets
+  // nobody write until it goes on.
+  EXPECT_GT(reads, 20 * rounds);
+  EXPECT_GT(writes, 20 * rounds);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ std::string synopsis(const CommandOutline& command) {
   }
   if (!command.commands.empty()) text += " " + italic("command") + " ...";
   if (command.command_line) {
-    text += " " + bold("--") + " " + italic("command") + " [" + italic("argument") + " ...]";
+    text += " [" + bold("--") + " " + italic("command") + " [" + italic("argument") + " ...]]";
   }
   return text + "\n";
 }

@@ -25,7 +25,7 @@ class CommandLineFormatter final : public CLI::Formatter {
  public:
   [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = Formatter::make_usage(app, std::move(name));
-    usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND [ARG ...]");
+    usage.insert(usage.find_last_not_of('\n') + 1, " [-- COMMAND [ARG ...]]");
     return usage;
   }
 };

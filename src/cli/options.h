@@ -35,7 +35,7 @@ void add_flag(CLI::App& app, const std::string& name, bool& target, const std::s
 void add_argument(CLI::App& app, const std::string& name, std::string& target,
                   const std::string& text);
 
-/// Lets --help and the manual say that a command line follows, after `--`.
+/// Lets --help and the manual say that a command line may follow, after `--`.
 void show_command_line(CLI::App& app);
 [[nodiscard]] bool shows_command_line(const CLI::App& app);
 

@@ -98,13 +98,13 @@ TEST_F(OutlineTest, WhatIsHiddenAppearsNowhere) {
 TEST_F(OutlineTest, ACommandLineOfAnotherProgramIsShown) {
   CLI::App& run = *app_.add_subcommand("run", "Run it");
   show_command_line(run);
-  EXPECT_THAT(run.help("tool"), HasSubstr("Usage: tool run [OPTIONS] -- COMMAND [ARG ...]\n"));
+  EXPECT_THAT(run.help("tool"), HasSubstr("Usage: tool run [OPTIONS] [-- COMMAND [ARG ...]]\n"));
   EXPECT_THAT(app_.help(), Not(HasSubstr("-- COMMAND")));
   const CommandOutline root = outline(app_);
   EXPECT_TRUE(root.commands.back().command_line);
   EXPECT_FALSE(root.command_line);
   const std::string page = manual_pages(root, "1", "2026-01-31").back().text;
-  EXPECT_THAT(page, HasSubstr(" \\fB\\-\\-\\fR \\fIcommand\\fR [\\fIargument\\fR ...]\n"));
+  EXPECT_THAT(page, HasSubstr(" [\\fB\\-\\-\\fR \\fIcommand\\fR [\\fIargument\\fR ...]]\n"));
 }
 
 TEST_F(OutlineTest, ExitCodesAreASectionOfTheirOwn) {

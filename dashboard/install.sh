@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what the page is built and tested with, exactly as package-lock.json says.
+# Installs what the page is tested with, exactly as package-lock.json says; its build needs none of it.
 #   install.sh DIRECTORY
 # Does nothing when DIRECTORY already holds just that. Install scripts of packages are not run.
 set -euo pipefail
@@ -17,7 +17,7 @@ cp "$here/package.json" "$here/package-lock.json" "$here/.npmrc" .
 npm ci --no-audit --no-fund --ignore-scripts </dev/null >install.log 2>&1 || {
   tail -n 5 install.log >&2
   echo "install.sh: the packages could not be installed; is the package registry reachable?" >&2
-  echo "install.sh: cmake -DMUSTER_PAGE=OFF builds musterd without its page" >&2
+  echo "install.sh: only tests need them; cmake -DMUSTER_TESTS=OFF -DMUSTER_BENCH=OFF builds without tests" >&2
   exit 1
 }
 cp package-lock.json installed

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what the programs are made of, as SPDX 2.3 JSON: every Debian package that they load at run
-time or were compiled with headers of, its version, and its licence, or the licences of its parts; and what
-is bundled into the page of musterd.
+time or were compiled with headers of, its version, and its licence, or the licences of its parts. The page
+of musterd is all our own.
 
 usage: sbom.py VERSION PROGRAM… >sbom.spdx.json
 """
@@ -13,7 +13,6 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Only headers of these are used, so that no program names them.
 HEADERS_ONLY = ["nlohmann-json3-dev", "libcli11-dev", "libcpp-httplib-dev"]
 
@@ -83,30 +82,11 @@ def describe(package):
     }
 
 
-def bundled():
-    """The npm packages that the page is made of; those of its tools are not in it."""
-    lock = json.loads((ROOT / "dashboard" / "package-lock.json").read_text(encoding="utf-8"))
-    for path, package in sorted(lock["packages"].items()):
-        if not path or package.get("dev"):
-            continue
-        name = path.removeprefix("node_modules/")
-        yield {
-            "SPDXID": "SPDXRef-npm-" + re.sub(r"[^A-Za-z0-9.-]", "-", name),
-            "name": name,
-            "versionInfo": package["version"],
-            "downloadLocation": "NOASSERTION",
-            "licenseConcluded": "NOASSERTION",
-            "licenseDeclared": package["license"],
-            "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
-                              "referenceLocator": f"pkg:npm/{name}@{package['version']}"}],
-        }
-
-
 def main():
     version, programs = sys.argv[1], sys.argv[2:]
     packages = {package_of(path) for program in programs for path in libraries(program)}
     packages |= set(HEADERS_ONLY)
-    described = [describe(each) for each in sorted(packages)] + list(bundled())
+    described = [describe(each) for each in sorted(packages)]
     own = {"SPDXID": "SPDXRef-muster", "name": "muster", "versionInfo": version,
            "downloadLocation": "NOASSERTION", "licenseConcluded": "MIT", "licenseDeclared": "MIT"}
     relations = [{"spdxElementId": "SPDXRef-muster", "relationshipType": "DEPENDS_ON",

@@ -1,9 +1,8 @@
-import uPlot from 'uplot';
 import type { SeriesName } from './api.ts';
+import { Plot } from './chart/plot.ts';
 import { append, h, setAttribute, setText } from './dom.ts';
 import { figure } from './format.ts';
 import type { SeriesWindow } from './live/series.ts';
-import { colour, themeChanged } from './theme.ts';
 
 export interface Line {
   name: SeriesName;
@@ -17,9 +16,10 @@ export interface Chart {
   draw(): void;
 }
 
-const height = 190;
-
-/** A titled chart whose caption says the latest values, for those who cannot see the lines. */
+/**
+ * A titled chart. Its legend says the latest values, or those under the pointer; the name of its
+ * drawing says the latest ones, for those who cannot see the lines.
+ */
 export function chart(
   title: string, unit: string, lines: Line[], series: SeriesWindow, signal: AbortSignal): Chart {
   const legend = h('ul', { class: 'legend' });
@@ -29,63 +29,41 @@ export function chart(
       line.label, ' ', value, unit && ` ${unit}`));
     return value;
   });
-  const box = h('div', { class: 'plot', role: 'img' });
+  const plot = new Plot(lines.map(({ colour }) => colour), unit);
+  const box = h('div', { class: 'plot', role: 'img' }, plot.element);
   const element = h('figure', { class: 'card' },
     h('figcaption', {}, h('h2', {}, title), legend), box);
 
-  let plot: uPlot | null = null;
-  const data = (): uPlot.AlignedData =>
-    [series.seconds(), ...lines.map(({ name }) => series.column(name))];
-  const rebuild = (): void => {
-    plot?.destroy();
-    plot = box.clientWidth > 0 ? new uPlot(options(lines, series, box.clientWidth), data(), box) : null;
-  };
-  const draw = (): void => {
+  let pointer: number | null = null;
+  const read = (): void => {
+    const at = plot.mark(pointer);
     lines.forEach(({ name }, i) => {
       const value = values[i];
-      if (value) setText(value, figure(series.latest(name)));
+      if (value) setText(value, figure(at === null ? series.latest(name) : series.column(name)[at]));
     });
+  };
+  const draw = (): void => {
     setAttribute(box, 'aria-label', `${title}: ` + lines.map(({ name, label }) =>
       `${label} ${figure(series.latest(name))} ${unit}`.trim()).join(', '));
-    plot?.setData(data());
+    plot.draw({ span: series.span(Date.now()), times: series.times,
+      columns: lines.map(({ name }) => series.column(name)) }, box.clientWidth);
+    read();
   };
-  const observer = new ResizeObserver(() => {
-    if (!plot) rebuild();
-    else plot.setSize({ width: box.clientWidth, height });
+  const point = (event: PointerEvent): void => {
+    pointer = event.clientX - box.getBoundingClientRect().left;
+    read();
+  };
+  box.addEventListener('pointerdown', point);
+  box.addEventListener('pointermove', point);
+  box.addEventListener('pointerleave', () => {
+    pointer = null;
+    read();
   });
+  const observer = new ResizeObserver(draw);
   observer.observe(box);
-  themeChanged.listen(signal, rebuild);
-  signal.addEventListener('abort', () => {
-    observer.disconnect();
-    plot?.destroy();
-  });
+  signal.addEventListener('abort', () => observer.disconnect());
   draw();
   return { element, draw };
-}
-
-function options(lines: Line[], series: SeriesWindow, width: number): uPlot.Options {
-  const axis: uPlot.Axis = {
-    stroke: colour('muted'),
-    font: '11px system-ui, sans-serif',
-    grid: { stroke: colour('line'), width: 1 },
-    ticks: { show: false },
-  };
-  return {
-    width, height,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
-    scales: {
-      x: { range: () => series.span(Date.now()) },
-      y: { range: (_, _low, high) => [0, Math.max(1, high * 1.1)] },
-    },
-    axes: [
-      { ...axis, values: '{HH}:{mm}', space: 70, size: 26 },
-      { ...axis, size: 46, values: (_, ticks) => ticks.map((tick) => figure(tick)) },
-    ],
-    series: [{}, ...lines.map((line) => ({
-      label: line.label, stroke: colour(line.colour), width: 1.5, points: { size: 3 },
-    }))],
-  };
 }
 
 export const heartbeatChart = (series: SeriesWindow, signal: AbortSignal): Chart =>

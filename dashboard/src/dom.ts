@@ -8,7 +8,18 @@ type Child = Node | string | number | null | undefined | false;
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K, attributes: Record<string, Attribute> = {}, ...children: Child[]
 ): HTMLElementTagNameMap[K] {
-  const element = document.createElement(tag);
+  return furnish(document.createElement(tag), attributes, children);
+}
+
+/** The same for the elements of a drawing. */
+export function s<K extends keyof SVGElementTagNameMap>(
+  tag: K, attributes: Record<string, Attribute> = {}, ...children: Child[]
+): SVGElementTagNameMap[K] {
+  return furnish(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+}
+
+function furnish<E extends Element>(
+  element: E, attributes: Record<string, Attribute>, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value);
     else setAttribute(element, name, value);

@@ -56,11 +56,11 @@ test('a window of series slides, and takes no sample twice', () => {
   series.add({ atMs: 11_000, ...nothing, watchers: 99 });
   series.add({ atMs: 12_000, ...nothing, watchers: 3 });
   series.add({ atMs: 13_000, ...nothing, watchers: null });
-  assert.deepEqual(series.seconds(), [11, 12, 13]);
+  assert.deepEqual(series.times, [11_000, 12_000, 13_000]);
   assert.deepEqual(series.column('watchers'), [2, 3, null]);
   assert.equal(series.latest('watchers'), 3);
-  assert.deepEqual(series.span(99_000), [11, 13]);
-  assert.deepEqual(new SeriesWindow(2000).span(99_000), [97, 99]);
+  assert.deepEqual(series.span(99_000), [11_000, 13_000]);
+  assert.deepEqual(new SeriesWindow(2000).span(99_000), [97_000, 99_000]);
   assert.equal(series.latest('batchSize'), null);
 });
 

@@ -7,10 +7,10 @@ const modules = resolve(process.argv[2] ?? 'node_modules');
 const folder = join(dirname(fileURLToPath(import.meta.url)), '..');
 const ts = createRequire(join(modules, 'x.js'))('typescript');
 
-const config = ts.getParsedCommandLineOfConfigFile(join(folder, 'tsconfig.json'), {
-  // Packages are in the build tree, where the compiler would not look for them.
-  paths: { uplot: [join(modules, 'uplot/dist/uPlot.d.ts')] },
-}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (problem) => { throw new Error(problem.messageText); } });
+const config = ts.getParsedCommandLineOfConfigFile(join(folder, 'tsconfig.json'), {}, {
+  ...ts.sys,
+  onUnRecoverableConfigFileDiagnostic: (problem) => { throw new Error(problem.messageText); },
+});
 const program = ts.createProgram(config.fileNames, config.options);
 const problems = [...config.errors, ...ts.getPreEmitDiagnostics(program)];
 process.stdout.write(ts.formatDiagnostics(problems, {

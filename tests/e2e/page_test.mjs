@@ -33,7 +33,7 @@ const shown = (page, selector) => page.locator(selector).first().innerText();
 
 test('the first view of 10,000 nodes is below 200 KB, all from this server', async () => {
   await withPage({ nodes: 10_000 }, async (page, _cluster, url) => {
-    await page.locator('.uplot canvas').first().waitFor();
+    await page.locator('.plot-svg').first().waitFor();
     await page.locator('.event').nth(7).waitFor();
     const bytes = await page.evaluate(() => [...performance.getEntriesByType('resource'),
       ...performance.getEntriesByType('navigation')].reduce((sum, each) => sum + each.transferSize, 0));
@@ -45,7 +45,7 @@ test('the first view of 10,000 nodes is below 200 KB, all from this server', asy
 
 test('nothing moves while the page loads and events come in', async () => {
   await withPage({}, async (page, cluster) => {
-    await page.locator('.uplot canvas').first().waitFor();
+    await page.locator('.plot-svg').first().waitFor();
     cluster.change('node-00002', 'suspect', 'node-00002 became SUSPECT.');
     await page.getByText('node-00002 became SUSPECT.').waitFor();
     for (const view of ['nodes', 'timeline', 'ring', 'namespaces', 'charts', 'overview']) {
@@ -247,13 +247,103 @@ test('the theme follows the system until somebody chooses, and is remembered', a
 
 test('charts are drawn from the series and grow with samples', async () => {
   await withPage({ view: 'charts' }, async (page, cluster) => {
-    await page.locator('.uplot canvas').nth(3).waitFor();
+    await page.locator('.plot-line').nth(5).waitFor();
     cluster.send('sample', { atMs: Date.now() + 1000, heartbeatP50Ms: 1, heartbeatP95Ms: 2,
       heartbeatP99Ms: 777, batchSize: null, commitsPerSecond: 0, watchers: 9 });
     await page.getByRole('img', { name: /p99 777 ms/ }).waitFor();
+    const batches = page.getByRole('img', { name: /^Heartbeats per batch/ }).locator('.plot-line');
+    const pieces = async () => (await batches.getAttribute('d')).split('M').length - 1;
+    assert.equal(await pieces(), 1);
+    cluster.send('sample', { atMs: Date.now() + 6000, heartbeatP50Ms: 1, heartbeatP95Ms: 2,
+      heartbeatP99Ms: 3, batchSize: 5, commitsPerSecond: 0, watchers: 9 });
+    await until('the line has a gap where no batch was', async () => await pieces() === 2);
     await page.getByRole('button', { name: '60 min' }).click();
     await until('the series of an hour are read', () =>
       page.asked.some((url) => url.endsWith('series?minutes=60')));
+  });
+});
+
+test('charts have axes, and their legend tells the values under the pointer', async () => {
+  await withPage({ view: 'charts' }, async (page, cluster) => {
+    const chart = page.locator('figure', { hasText: 'Heartbeat latency' });
+    const plot = chart.getByRole('img');
+    const legend = () => chart.locator('.legend strong').allInnerTexts();
+    await plot.locator('.plot-line').first().waitFor();
+    const sample = { atMs: Date.now() + 1000, heartbeatP50Ms: 11, heartbeatP95Ms: 22, heartbeatP99Ms: 777,
+      batchSize: 1, commitsPerSecond: 1, watchers: 1 };
+    cluster.send('sample', sample);
+    cluster.send('sample', { ...sample, atMs: sample.atMs + 60_000, heartbeatP99Ms: null });
+    await until('the axis of values holds the highest', async () =>
+      (await plot.locator('.plot-value').allTextContents()).join() === '0,200,400,600,800');
+    assert.equal(await plot.locator('.plot-unit').textContent(), 'ms');
+    assert.match((await plot.locator('.plot-clock').allTextContents()).join(), /^\d\d:\d\d(,\d\d:\d\d){2,8}$/);
+    assert.deepEqual(await legend(), ['11', '22', '777']);
+
+    // The last two samples are a minute apart, on an axis of fifteen.
+    const box = await plot.boundingBox();
+    const rule = plot.locator('.plot-rule');
+    await page.mouse.move(box.x + box.width - 20, box.y + 80);
+    await until('the last sample is told, with what it lacks', async () =>
+      (await legend()).join() === '11,22,–');
+    const last = Number(await rule.getAttribute('x1'));
+    assert.equal(await plot.locator('.plot-dot').filter({ visible: true }).count(), 2);
+    await page.mouse.move(box.x + last - (last - 46) / 15, box.y + 80);
+    await until('the sample before it is told', async () => (await legend()).join() === '11,22,777');
+    assert.equal(await plot.locator('.plot-time').textContent(), await page.evaluate((atMs) =>
+      new Date(atMs).toLocaleTimeString('en-GB'), sample.atMs));
+    await browser.picture(page, 'charts-pointer');
+    await page.mouse.move(box.x + 60, box.y + 80);
+    await until('an early sample is told', async () => Number((await legend())[2]) < 20);
+    await page.mouse.move(0, 0);
+    await until('without the pointer, the latest known is told', async () =>
+      (await legend()).join() === '11,22,777' && !await rule.isVisible());
+  });
+});
+
+test('charts follow the theme and the width of the window', async () => {
+  await withPage({ view: 'charts' }, async (page, cluster) => {
+    const chart = page.locator('figure').first();
+    const drawn = () => chart.evaluate((figure) => {
+      const svg = figure.querySelector('.plot-svg').getBoundingClientRect();
+      const lines = [...figure.querySelectorAll('.plot-line')];
+      return {
+        lines: lines.map((line) => getComputedStyle(line).stroke),
+        legend: [...figure.querySelectorAll('.swatch')].map((each) => getComputedStyle(each).backgroundColor),
+        width: svg.width,
+        right: svg.right - lines[0].getBoundingClientRect().right,
+        textHeight: figure.querySelector('.plot-value').getBoundingClientRect().height,
+      };
+    });
+    await chart.locator('.plot-line').first().waitFor();
+    clearInterval(cluster.timers.at(-1));  // No further sample makes the page draw.
+    const wide = await drawn();
+    assert.equal(new Set(wide.lines).size, 3);
+    assert.deepEqual(wide.lines, wide.legend);
+    await page.getByRole('button', { name: 'Theme: auto' }).click();
+    await page.getByRole('button', { name: 'Theme: light' }).click();
+    const { lines: dark } = await drawn();
+    assert.equal(new Set([...wide.lines, ...dark]).size, 6);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await until('the lines fill the narrow box, and text is as large as before', async () => {
+      const { width, right, textHeight } = await drawn();
+      return width < 390 && right < 25 && Math.abs(textHeight - wide.textHeight) < 0.1 || { width, right, textHeight };
+    });
+  });
+});
+
+test('a view that is taller than the window is printed whole when it has charts', async () => {
+  await withPage({ view: 'charts', width: 760, height: 500 }, async (page, _cluster, url) => {
+    for (const view of ['charts', 'overview']) {
+      await page.goto(`${url}#/${view}`);
+      await page.locator('.plot-line').first().waitFor();
+      await page.emulateMedia({ media: 'print' });
+      const { whole, last } = await page.evaluate(() => ({
+        whole: document.documentElement.scrollHeight,
+        last: Math.max(...[...document.querySelectorAll('.card')].map((card) => card.getBoundingClientRect().bottom)),
+      }));
+      assert.ok(last > 800 && whole >= last, `${view}: its cards end at ${last}, what is printed at ${whole}`);
+      await page.emulateMedia({ media: 'screen' });
+    }
   });
 });
 
@@ -262,7 +352,7 @@ for (const scheme of ['light', 'dark']) {
     await withPage({ scheme }, async (page, _cluster, url) => {
       for (const view of views) {
         await page.goto(`${url}#/${view}`);
-        await page.locator('.grid-row[aria-selected], .uplot canvas, tbody tr').first().waitFor();
+        await page.locator('.grid-row[aria-selected], .plot-svg, tbody tr').first().waitFor();
         await browser.audit(page, `${view}, ${scheme}`);
         await browser.picture(page, `${view.replace(/\W+/g, '-')}-${scheme}`);
       }
@@ -274,7 +364,7 @@ test('a narrow screen shows everything without scrolling sideways', async () => 
   await withPage({ width: 390, height: 800 }, async (page, _cluster, url) => {
     for (const view of views) {
       await page.goto(`${url}#/${view}`);
-      await page.locator('.grid-row[aria-selected], .uplot canvas, tbody tr').first().waitFor();
+      await page.locator('.grid-row[aria-selected], .plot-svg, tbody tr').first().waitFor();
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= 390, `${view} is ${wide} wide`);
       await browser.picture(page, `${view.replace(/\W+/g, '-')}-narrow`);

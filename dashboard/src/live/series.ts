@@ -2,7 +2,8 @@ import { seriesNames, type Sample, type SeriesAnswer, type SeriesName } from '..
 
 /** Measured values of the last minutes, one column per series, on one axis of time. */
 export class SeriesWindow {
-  private times: number[] = [];
+  /** When each value was measured, in milliseconds. */
+  times: number[] = [];
   private values = new Map<SeriesName, (number | null)[]>(seriesNames.map((name) => [name, []]));
 
   constructor(private readonly lengthMs: number) {}
@@ -26,14 +27,10 @@ export class SeriesWindow {
     }
   }
 
-  /** From when to when a chart reaches, in seconds: all of the window, however little is known. */
+  /** From when to when a chart reaches: all of the window, however little is known. */
   span(nowMs: number): [number, number] {
     const end = this.times.at(-1) ?? nowMs;
-    return [(end - this.lengthMs) / 1000, end / 1000];
-  }
-  /** Times in seconds, as uPlot wants them. */
-  seconds(): number[] {
-    return this.times.map((time) => time / 1000);
+    return [end - this.lengthMs, end];
   }
   column(name: SeriesName): (number | null)[] {
     return this.values.get(name) ?? [];

@@ -8,9 +8,9 @@
 namespace muster::bench {
 namespace {
 
-constexpr std::size_t kNodes = 100;
-constexpr std::size_t kConnections = 4;
-constexpr std::size_t kInFlight = 16;
+constexpr std::size_t kNodesRead = 100;
+constexpr std::size_t kReadConnections = 4;
+constexpr std::size_t kReadsInFlight = 16;
 
 struct Reads {
   double per_second = 0;
@@ -25,12 +25,12 @@ Reads etcd_reads(RpcPump& pump, const std::vector<std::shared_ptr<grpc::Channel>
   request.set_serializable(!linearizable);
   const CpuMeter meter(server);
   const LoadResult load =
-      closed_loop(pump, kInFlight, time, [&](std::size_t lane, std::function<void()> done) {
+      closed_loop(pump, kReadsInFlight, time, [&](std::size_t lane, std::function<void()> done) {
         unary<etcdserverpb::RangeResponse>(
             pump, channels[lane % channels.size()], "/etcdserverpb.KV/Range", request, 30s,
             [done = std::move(done)](const grpc::Status& status,
                                      etcdserverpb::RangeResponse& range) {
-              MUSTER_CHECK(status.ok() && range.kvs_size() == static_cast<int>(kNodes));
+              MUSTER_CHECK(status.ok() && range.kvs_size() == static_cast<int>(kNodesRead));
               done();
             });
       });
@@ -43,13 +43,14 @@ Reads muster_reads(RpcPump& pump, const std::vector<std::shared_ptr<grpc::Channe
   request.set_linearizable(linearizable);
   const CpuMeter meter(server);
   const LoadResult load =
-      closed_loop(pump, kInFlight, time, [&](std::size_t lane, std::function<void()> done) {
+      closed_loop(pump, kReadsInFlight, time, [&](std::size_t lane, std::function<void()> done) {
         unary<v1::GetTopologyResponse>(
             pump, channels[lane % channels.size()], "/muster.v1.CoordinatorService/GetTopology",
             request, 30s,
             [done = std::move(done)](const grpc::Status& status,
                                      v1::GetTopologyResponse& topology) {
-              MUSTER_CHECK(status.ok() && topology.object_nodes_size() == static_cast<int>(kNodes));
+              MUSTER_CHECK(status.ok() &&
+                           topology.object_nodes_size() == static_cast<int>(kNodesRead));
               done();
             });
       });
@@ -64,13 +65,13 @@ void measure_reads(Report& report, const ServerRun& run) {
       "musterd's without its engine's");
   ServerPair servers(1, run.tmpfs);
   RpcPump pump;
-  const auto etcd = connect_all(servers.etcd.endpoint(0), kConnections);
-  const auto musterd = connect_all(servers.musterd.endpoint(0), kConnections);
-  register_nodes(pump, musterd[0], 0, kNodes);
+  const auto etcd = connect_all(servers.etcd.endpoint(0), kReadConnections);
+  const auto musterd = connect_all(servers.musterd.endpoint(0), kReadConnections);
+  register_nodes(pump, musterd[0], 0, kNodesRead);
   const auto topology = ask<v1::GetTopologyResponse>(
       pump, musterd[0], "/muster.v1.CoordinatorService/GetTopology", v1::GetTopologyRequest());
-  MUSTER_CHECK(topology.object_nodes_size() == static_cast<int>(kNodes));
-  for (std::size_t i = 0; i < kNodes; ++i) {
+  MUSTER_CHECK(topology.object_nodes_size() == static_cast<int>(kNodesRead));
+  for (std::size_t i = 0; i < kNodesRead; ++i) {
     // What musterd sends of a node is what etcd keeps under a key.
     bool stored = false;
     etcd_put(pump, etcd[0], i, topology.object_nodes(static_cast<int>(i)).SerializeAsString(),

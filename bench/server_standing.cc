@@ -7,7 +7,7 @@
 namespace muster::bench {
 namespace {
 
-constexpr std::size_t kNodes = 100'000;
+constexpr std::size_t kNodesStanding = 100'000;
 
 void measure_idle(Report& report, RpcPump& pump, pid_t server) {
   pump.run_for(5s);  // Past the start.
@@ -24,7 +24,7 @@ void measure_idle(Report& report, RpcPump& pump, pid_t server) {
 /// Somebody who asks all the time notices when the server does nothing but its snapshot.
 void measure_snapshot(Report& report, RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel,
                       Duration time) {
-  register_nodes(pump, channel, 0, kNodes);
+  register_nodes(pump, channel, 0, kNodesStanding);
   const auto health = [&](std::size_t, std::function<void()> done) {
     unary<v1::HealthCheckResponse>(
         pump, channel, "/muster.v1.CoordinatorService/HealthCheck", v1::HealthCheckRequest(), 30s,

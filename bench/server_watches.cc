@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWatchers = 5000;
 constexpr std::size_t kChanges = 10;
 constexpr std::size_t kSharedConnections = 10;
-constexpr std::size_t kValueBytes = 150;  // A node in a delta, with its ids, is as long.
+constexpr std::size_t kDeltaBytes = 150;  // A node in a delta, with its ids, is as long.
 
 using EtcdWatch = RpcStream<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>;
 using TopologyWatch = RpcStream<v1::WatchTopologyRequest, v1::TopologyUpdate>;
@@ -72,7 +72,7 @@ FanOut etcd_fan_out(RpcPump& pump, const std::string& endpoint, pid_t server,
         return watch;
       },
       [&](std::size_t, std::function<void()> done) {
-        etcd_put(pump, writer, 0, std::string(kValueBytes, 'v'), std::move(done));
+        etcd_put(pump, writer, 0, std::string(kDeltaBytes, 'v'), std::move(done));
       });
 }
 

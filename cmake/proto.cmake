@@ -1,28 +1,39 @@
-# One library of every message and service under proto/, generated at build time. Its code is not
-# ours, so our warnings do not apply to it, and who includes it sees system headers.
+# One library of every message under proto/, generated at build time, and one of the services' stubs,
+# which only tests and benchmarks use. Their code is not ours, so our warnings do not apply to it, and who
+# includes it sees system headers.
 file(GLOB_RECURSE protos CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/proto
   ${CMAKE_SOURCE_DIR}/proto/*.proto)
 set(generated_dir ${CMAKE_BINARY_DIR}/proto)
 file(MAKE_DIRECTORY ${generated_dir})
-set(generated)
+set(messages)
+set(stubs)
 foreach(proto ${protos})
-  string(REGEX REPLACE "\\.proto$" "" stem ${proto})
-  set(outputs ${generated_dir}/${stem}.pb.cc ${generated_dir}/${stem}.pb.h)
-  set(arguments --proto_path=${CMAKE_SOURCE_DIR}/proto --cpp_out=${generated_dir})
-  file(STRINGS ${CMAKE_SOURCE_DIR}/proto/${proto} services REGEX "^service ")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
     ${CMAKE_SOURCE_DIR}/proto/${proto})
-  if(services)
-    list(APPEND outputs ${generated_dir}/${stem}.grpc.pb.cc ${generated_dir}/${stem}.grpc.pb.h)
-    list(APPEND arguments --grpc_out=${generated_dir}
-      --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>)
-  endif()
-  add_custom_command(OUTPUT ${outputs}
-    COMMAND protobuf::protoc ${arguments} ${proto}
+  string(REGEX REPLACE "\\.proto$" "" stem ${generated_dir}/${proto})
+  set(protoc protobuf::protoc --proto_path=${CMAKE_SOURCE_DIR}/proto)
+  add_custom_command(OUTPUT ${stem}.pb.cc ${stem}.pb.h
+    COMMAND ${protoc} --cpp_out=${generated_dir} ${proto}
     DEPENDS ${CMAKE_SOURCE_DIR}/proto/${proto}
-    COMMENT "Generating ${stem}.pb" VERBATIM)
-  list(APPEND generated ${outputs})
+    COMMENT "Generating messages of ${proto}" VERBATIM)
+  list(APPEND messages ${stem}.pb.cc ${stem}.pb.h)
+  file(STRINGS ${CMAKE_SOURCE_DIR}/proto/${proto} services REGEX "^service ")
+  if(services AND proto MATCHES "^muster/")
+    add_custom_command(OUTPUT ${stem}.grpc.pb.cc ${stem}.grpc.pb.h
+      COMMAND ${protoc} --grpc_out=${generated_dir}
+        --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin> ${proto}
+      DEPENDS ${CMAKE_SOURCE_DIR}/proto/${proto}
+      COMMENT "Generating stubs of ${proto}" VERBATIM)
+    list(APPEND stubs ${stem}.grpc.pb.cc ${stem}.grpc.pb.h)
+  endif()
 endforeach()
-add_library(muster_proto STATIC ${generated})
+add_library(muster_proto STATIC ${messages})
 target_include_directories(muster_proto SYSTEM PUBLIC $<BUILD_INTERFACE:${generated_dir}>)
 target_link_libraries(muster_proto PUBLIC gRPC::grpc++ protobuf::libprotobuf)
+if(MUSTER_TESTS)
+  add_library(muster_stubs STATIC ${stubs})
+  target_link_libraries(muster_stubs PUBLIC muster_proto)
+  if(MUSTER_BATCHES)
+    target_precompile_headers(muster_stubs PRIVATE <grpcpp/grpcpp.h>)
+  endif()
+endif()

@@ -18,7 +18,7 @@ struct SinkState {
 
 std::atomic<LogLevel> g_least{LogLevel::kInfo};
 Mutex g_mutex;
-std::shared_ptr<const SinkState> g_state GUARDED_BY(g_mutex) = std::make_shared<SinkState>();
+std::shared_ptr<const SinkState> g_state MUSTER_GUARDED_BY(g_mutex) = std::make_shared<SinkState>();
 
 void append_value(std::string& out, const std::string& value) {
   if (!value.empty() && value.find_first_of(" \"=\n\t\\") == std::string::npos) {

@@ -5,7 +5,7 @@
 #include "base/log_throttle.h"
 
 namespace muster {
-namespace {
+namespace log_test {
 
 TEST(LogTest, WritesJsonThatHoldsWhateverAValueHolds) {
   const LogLine line{LogLevel::kWarn, "odd", {{"value", "a \"b\"\n\x01\\"}, {"bytes", "\xff"}}};
@@ -40,5 +40,5 @@ TEST(LogThrottleTest, LeavesRepeatsOutAndSaysHowMany) {
   EXPECT_EQ(throttle.suppressed(), 5U);
 }
 
-}  // namespace
+}  // namespace log_test
 }  // namespace muster

@@ -4,15 +4,16 @@
 #include <condition_variable>
 #include <mutex>
 
-// Clang proves at compile time that what is GUARDED_BY a mutex is touched only while it is held.
+// Clang proves at compile time that what is MUSTER_GUARDED_BY a mutex is touched only while it is
+// held.
 #if defined(__clang__)
 #define MUSTER_ANNOTATE(x) __attribute__((x))
 #else
 #define MUSTER_ANNOTATE(x)
 #endif
-#define GUARDED_BY(x) MUSTER_ANNOTATE(guarded_by(x))
-#define REQUIRES(...) MUSTER_ANNOTATE(requires_capability(__VA_ARGS__))
-#define EXCLUDES(...) MUSTER_ANNOTATE(locks_excluded(__VA_ARGS__))
+#define MUSTER_GUARDED_BY(x) MUSTER_ANNOTATE(guarded_by(x))
+#define MUSTER_REQUIRES(...) MUSTER_ANNOTATE(requires_capability(__VA_ARGS__))
+#define MUSTER_EXCLUDES(...) MUSTER_ANNOTATE(locks_excluded(__VA_ARGS__))
 
 namespace muster {
 

@@ -6,7 +6,7 @@
 #include <set>
 
 namespace muster {
-namespace {
+namespace random_test {
 
 TEST(RandomTest, OneSeedGivesOneSequence) {
   Random a(7), b(7), c(8);
@@ -36,5 +36,5 @@ TEST(RandomTest, BetweenStaysWithinItsBounds) {
   EXPECT_EQ(random.between(5ms, 1ms), 5ms);
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace muster

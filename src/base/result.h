@@ -34,6 +34,10 @@ struct Error {
   Duration retry_after{0};  ///< Only with kThrottled; zero when the other side named none.
 };
 
+[[nodiscard]] inline Error invalid(std::string message) {
+  return {Errc::kInvalid, std::move(message)};
+}
+
 /// A value or an Error. Reading the wrong side is a CHECK failure, not undefined behaviour.
 template <typename T>
 class [[nodiscard]] Result {

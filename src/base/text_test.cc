@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace text_test {
 
 TEST(TextTest, DurationsReadAsPeopleWriteThem) {
   EXPECT_EQ(parse_duration("250ms").value(), 250ms);
@@ -62,5 +62,5 @@ TEST(TextTest, TellsTextFromOtherBytes) {
   EXPECT_TRUE(is_utf8(std::string_view("\0", 1)));
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace muster

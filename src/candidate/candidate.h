@@ -65,15 +65,15 @@ class Candidate {
   [[nodiscard]] bool store_answers() const { return store_answers_; }
 
   // Any thread.
-  [[nodiscard]] CandidateState state() const EXCLUDES(mutex_);
+  [[nodiscard]] CandidateState state() const MUSTER_EXCLUDES(mutex_);
   /// Compared with the deadline at the moment of asking.
-  [[nodiscard]] bool leads() const EXCLUDES(mutex_);
+  [[nodiscard]] bool leads() const MUSTER_EXCLUDES(mutex_);
   /// As last seen from here, while that leader's lease has not ended.
-  [[nodiscard]] std::optional<WorkerId> current_leader() const EXCLUDES(mutex_);
-  [[nodiscard]] Epoch epoch() const EXCLUDES(mutex_);
-  [[nodiscard]] telemetry::Metrics metrics() const EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> current_leader() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Epoch epoch() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] telemetry::Metrics metrics() const MUSTER_EXCLUDES(mutex_);
   /// How long this node may lead without another renewal; zero when it does not lead.
-  [[nodiscard]] Duration lease_left() const EXCLUDES(mutex_);
+  [[nodiscard]] Duration lease_left() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] const WorkerId& node() const { return options_.node; }
   [[nodiscard]] const CandidateOptions& options() const { return options_; }
 
@@ -113,7 +113,7 @@ class Candidate {
   void obey(const ControlCommand& command);
 
   void tell(telemetry::What what);
-  void publish() EXCLUDES(mutex_);
+  void publish() MUSTER_EXCLUDES(mutex_);
 
   const std::string name_;
   const CandidateOptions options_;
@@ -152,7 +152,7 @@ class Candidate {
   Lifetime lifetime_;
 
   mutable Mutex mutex_;
-  Shared shared_ GUARDED_BY(mutex_);
+  Shared shared_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

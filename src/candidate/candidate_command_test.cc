@@ -8,7 +8,7 @@
 #include "candidate/candidate_test_world.h"
 
 namespace muster {
-namespace {
+namespace candidate_command_test {
 
 using S = CandidateState;
 using World = CandidateWorld;
@@ -242,5 +242,5 @@ TEST(CandidateTest, ANodeThatStandsAsideSaysSoInItsFile) {
   EXPECT_EQ(says("a"), "");
 }
 
-}  // namespace
+}  // namespace candidate_command_test
 }  // namespace muster

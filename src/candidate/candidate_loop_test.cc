@@ -15,7 +15,7 @@
 #include "store/memory/memory_store.h"
 
 namespace muster {
-namespace {
+namespace candidate_loop_test {
 
 /// Work that is ready at once and stops at once.
 class PlainWork final : public LeaderWork {
@@ -127,5 +127,5 @@ TEST_F(CandidateLoopTest, AnyThreadMayAsk) {
   for (std::thread& asker : askers) asker.join();
 }
 
-}  // namespace
+}  // namespace candidate_loop_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include <map>
 
 namespace muster {
-namespace {
+namespace candidate_options_test {
 
 using Variables = std::map<std::string, std::string, std::less<>>;
 
@@ -131,5 +131,5 @@ TEST(CandidateOptionsTest, UnsafeTimingsAreRefusedWithTheirSum) {
   EXPECT_TRUE(options.validate().is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace candidate_options_test
 }  // namespace muster

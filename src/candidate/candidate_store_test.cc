@@ -8,7 +8,7 @@
 #include "candidate/candidate_test_world.h"
 
 namespace muster {
-namespace {
+namespace candidate_store_test {
 
 using World = CandidateWorld;
 
@@ -51,5 +51,5 @@ TEST(CandidateTest, TheElectionCheckLooksWhereHeartbeatsAreRare) {
   }
 }
 
-}  // namespace
+}  // namespace candidate_store_test
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include "candidate/candidate_test_world.h"
 
 namespace muster {
-namespace {
+namespace candidate_test {
 
 using S = CandidateState;
 using World = CandidateWorld;
@@ -337,5 +337,5 @@ TEST(CandidateTest, AnIneligibleNodeOnlyWatches) {
   EXPECT_EQ(a.state(), S::kStandby);
 }
 
-}  // namespace
+}  // namespace candidate_test
 }  // namespace muster

@@ -8,7 +8,7 @@
 #include "sim/world.h"
 
 namespace muster {
-namespace {
+namespace control_test {
 
 const Key kKey = "control.json";
 
@@ -143,5 +143,5 @@ TEST_F(ControlTest, AWriteThatAProxySentTwiceIsRecognised) {
   EXPECT_EQ(stored().command.id, "one");
 }
 
-}  // namespace
+}  // namespace control_test
 }  // namespace muster

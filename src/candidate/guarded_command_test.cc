@@ -6,7 +6,7 @@
 #include "candidate/guarded_command_test_scene.h"
 
 namespace muster {
-namespace {
+namespace guarded_command_test {
 
 using testing::GuardedCommandTest;
 
@@ -356,5 +356,5 @@ TEST_F(GuardedParentTest, AFrozenParentDoesNotKeepTheWorkAlivePastTheDeadline) {
   end(parent);
 }
 
-}  // namespace
+}  // namespace guarded_command_test
 }  // namespace muster

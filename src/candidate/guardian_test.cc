@@ -7,7 +7,7 @@
 #include "candidate/process_test_scene.h"
 
 namespace muster {
-namespace {
+namespace guardian_test {
 
 using guardian::Order;
 using guardian::Report;
@@ -100,5 +100,5 @@ TEST_F(GuardianTest, AKillForAnotherEpochIsRefused) {
   EXPECT_EQ(report.signal, SIGUSR1);
 }
 
-}  // namespace
+}  // namespace guardian_test
 }  // namespace muster

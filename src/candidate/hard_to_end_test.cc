@@ -9,7 +9,7 @@
 #include "candidate/guarded_command_test_scene.h"
 
 namespace muster {
-namespace {
+namespace hard_to_end_test {
 
 /// A hunter that a sanitizer slows down is outrun by the chains, until these end by themselves.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -124,5 +124,5 @@ TEST_F(HardToEndTest, DoesNotOutliveItsGuardian) {
   }
 }
 
-}  // namespace
+}  // namespace hard_to_end_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include "candidate/process_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervised_work_test {
 
 /// A tree of commands as the candidate sees it.
 struct SupervisedWorkTest : testing::ProcessScene {
@@ -182,5 +182,5 @@ TEST_F(SupervisedWorkTest, OneTermFollowsAnother) {
   EXPECT_EQ(receipt, true);
 }
 
-}  // namespace
+}  // namespace supervised_work_test
 }  // namespace muster

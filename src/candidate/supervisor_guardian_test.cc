@@ -8,7 +8,7 @@
 #include "candidate/supervisor_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervisor_guardian_test {
 
 using testing::SupervisorTest;
 
@@ -91,5 +91,5 @@ TEST_F(SupervisorTest, WhatAGuardianCallsUnkillableIsKilledFromHere) {
   std::filesystem::remove(options.guardian);
 }
 
-}  // namespace
+}  // namespace supervisor_guardian_test
 }  // namespace muster

@@ -8,7 +8,7 @@
 #include "candidate/supervisor_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervisor_test {
 
 Status until_stopped(const TaskContext& context) {
   std::atomic<bool> stopped{false};
@@ -294,5 +294,5 @@ TEST_F(SupervisorTest, ATaskThatIgnoresItsStopEndsTheProcessBeforeTheDeadline) {
       ::testing::ExitedWithCode(TaskWatchdog::kExitCode), "a task still runs at the end");
 }
 
-}  // namespace
+}  // namespace supervisor_test
 }  // namespace muster

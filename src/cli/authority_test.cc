@@ -12,16 +12,16 @@
 #include "platform/whole_file.h"
 
 namespace muster::cli {
-namespace {
+namespace authority_test {
 
 using security::Role;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
 
-class AuthorityTest : public testing::Test {
+class AuthorityTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::string pattern = (std::filesystem::temp_directory_path() / "muster-ca-XXXXXX").string();
@@ -175,5 +175,5 @@ TEST_F(AuthorityTest, ACrashBetweenIndexAndListLosesNothing) {
   EXPECT_EQ(list().serials, (std::unordered_set{serial}));
 }
 
-}  // namespace
+}  // namespace authority_test
 }  // namespace muster::cli

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace certificate_index_test {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
 
@@ -49,5 +49,5 @@ TEST(CertificateIndexTest, ADamagedOneIsNotGuessedAt) {
   }
 }
 
-}  // namespace
+}  // namespace certificate_index_test
 }  // namespace muster::cli

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace commands_file_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 const muster::Command& command(const ChildSpec& child) {
   return std::get<muster::Command>(child.work);
@@ -44,7 +44,7 @@ TEST(CommandsFileTest, EveryKeyIsRead) {
   EXPECT_FALSE(web.rules.setup);
   EXPECT_EQ(command(web).argv, (std::vector<std::string>{"nginx", "-g", "daemon off;"}));
   EXPECT_EQ(command(web).directory, "/srv");
-  EXPECT_THAT(*command(web).environment, testing::IsSupersetOf({"PORT=80", "EMPTY="}));
+  EXPECT_THAT(*command(web).environment, ::testing::IsSupersetOf({"PORT=80", "EMPTY="}));
 }
 
 TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
@@ -89,5 +89,5 @@ TEST(CommandsFileTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(empty.error().message, HasSubstr("/dev/null, there are no commands in it"));
 }
 
-}  // namespace
+}  // namespace commands_file_test
 }  // namespace muster::cli

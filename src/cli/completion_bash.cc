@@ -32,7 +32,7 @@ std::string offer(const CommandOutline& command) {
 }
 
 // NAME is the program's. Bash splits words at = and :, so --option=value comes as three words.
-constexpr const char* kFunctions = R"bash(
+constexpr const char* kBashFunctions = R"bash(
 # Offers what may follow `$1=` in `values` and begins with `cur`; an argument's name is empty.
 _NAME_values() {
   local each all
@@ -94,7 +94,7 @@ std::string bash_completion(const CommandOutline& root) {
                        "# What the command with the words `$1` offers.\n" +   //
                        "_" + root.name() + "_offer() {\n  case $1 in\n";
   for (const CommandOutline* command : flatten(root)) script += offer(*command);
-  return script + "  esac\n}\n" + with_name(kFunctions, root.name());
+  return script + "  esac\n}\n" + with_name(kBashFunctions, root.name());
 }
 
 }  // namespace muster::cli

@@ -50,7 +50,7 @@ std::string patterns(const std::vector<std::string>& entries) {
 }
 
 // NAME is the program's.
-constexpr const char* kFunctions = R"fish(
+constexpr const char* kFishFunctions = R"fish(
 # Succeeds when the words before the cursor lead to the command `$argv[1]` and stay in it.
 function __NAME_at
     set -l path NAME
@@ -107,7 +107,7 @@ std::string fish_completion(const CommandOutline& root) {
            patterns(entries) + "\n            return 0\n    end\n    return 1\nend\n";
   };
   return "# Completion of " + root.name() + " for fish.\n\n" + table("is_command", commands) +
-         "\n" + table("takes_value", valued) + with_name(kFunctions, root.name()) + offers;
+         "\n" + table("takes_value", valued) + with_name(kFishFunctions, root.name()) + offers;
 }
 
 }  // namespace muster::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace event_text_test {
 
 const WallTime kAt = wall_from_ms(1'936'508'889'012);
 
@@ -29,5 +29,5 @@ TEST(EventTextTest, AJsonLineIsTheEventWithItsTime) {
             R"("previousLeader":null,"time":1936508889012})");
 }
 
-}  // namespace
+}  // namespace event_text_test
 }  // namespace muster::cli

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace fleet_plan_test {
 
 TEST(FleetPlanTest, DefaultsCostOneAndAHalfRequestsForAFollowerAndTwoForTheLeader) {
   const FleetPlan plan = plan_fleet({}, 8);
@@ -47,5 +47,5 @@ TEST(FleetPlanTest, AShortWorkerTimeoutCostsAWriteWithEachHeartbeat) {
   EXPECT_DOUBLE_EQ(plan_fleet(options, 3).requests_per_follower_cycle, 2.0);
 }
 
-}  // namespace
+}  // namespace fleet_plan_test
 }  // namespace muster::cli

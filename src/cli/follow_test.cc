@@ -9,7 +9,7 @@
 #include "platform/signals.h"
 
 namespace muster::cli {
-namespace {
+namespace follow_test {
 
 TEST(FollowTest, AFrameIsDrawnOverTheOneBeforeAndCutToTheWindow) {
   EXPECT_EQ(frame("a\nb\n", {24}), "\033[Ha\033[K\nb\033[K\033[J");
@@ -86,5 +86,5 @@ TEST(ProgressTest, TellsSomebodyWhoWaitsAndNobodyElse) {
   EXPECT_EQ(quick.str(), "");
 }
 
-}  // namespace
+}  // namespace follow_test
 }  // namespace muster::cli

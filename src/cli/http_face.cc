@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cli/topology_text.h"
 #include "coordinator/prometheus_text.h"
 
 namespace muster::cli {
@@ -20,10 +21,6 @@ void answer(httplib::Response& response, int status, const std::string& json) {
   response.status = status;
   response.set_header("Cache-Control", "no-store");
   response.set_content(json + "\n", "application/json");
-}
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 class Server final : public HttpFace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace leader_answer_test {
 
 LeaderState held() {
   LeaderState state;
@@ -47,5 +47,5 @@ TEST(LeaderAnswerTest, AReleaseIsCertainWithoutAClock) {
   EXPECT_EQ(nobody_yet().to_text(), "nobody has led yet");
 }
 
-}  // namespace
+}  // namespace leader_answer_test
 }  // namespace muster::cli

@@ -16,16 +16,16 @@
 #include "cli/roff.h"
 
 namespace muster::cli {
-namespace {
+namespace outline_test {
 
-using testing::AnyOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 /// A program with one command in another.
-class OutlineTest : public testing::Test {
+class OutlineTest : public ::testing::Test {
  protected:
   OutlineTest() {
     CLI::App& certs = *app_.add_subcommand("certs", "Certificates");
@@ -168,5 +168,5 @@ TEST(ManCommandTest, SaysWhatIsWrong) {
   EXPECT_THAT(outcome.err, HasSubstr("cannot make the directory /dev/null/x"));
 }
 
-}  // namespace
+}  // namespace outline_test
 }  // namespace muster::cli

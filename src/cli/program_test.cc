@@ -13,9 +13,9 @@
 #include "cli/http_face.h"
 
 namespace muster::cli {
-namespace {
+namespace program_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Outcome {
   int code;
@@ -47,8 +47,8 @@ class Variable {
 class File {
  public:
   explicit File(const std::string& text)
-      : path_(testing::TempDir() + "muster-" +
-              testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml") {
+      : path_(::testing::TempDir() + "muster-" +
+              ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".yaml") {
     std::ofstream(path_) << text;
   }
   ~File() { std::filesystem::remove(path_); }
@@ -306,5 +306,5 @@ TEST(ProgramTest, AFileMaySetOptionsOfActions) {
       30'000);
 }
 
-}  // namespace
+}  // namespace program_test
 }  // namespace muster::cli

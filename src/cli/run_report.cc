@@ -3,16 +3,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "cli/topology_text.h"
 #include "platform/system_clock.h"
 
 namespace muster::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 std::string epoch(Epoch e) {
   return "epoch " + std::to_string(e.value());
@@ -63,7 +60,7 @@ RunReport::RunReport(Terminal& terminal, std::string name, bool json)
                      {"level", to_string(line.level)},
                      {"message", line.message}};
         for (const auto& [key, value] : line.fields) each["fields"][std::string(key)] = value;
-        terminal.note(dump(each));
+        terminal.note(dump(each) + "\n");
       },
       LogLevel::kWarn);
 }
@@ -112,7 +109,7 @@ void RunReport::say(const std::string& sentence) {
 
 void RunReport::print(Json json) {
   json["time"] = to_ms(system_wall_now());
-  terminal_.note(dump(json));
+  terminal_.note(dump(json) + "\n");
 }
 
 }  // namespace muster::cli

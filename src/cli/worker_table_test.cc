@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::cli {
-namespace {
+namespace worker_table_test {
 
 WorkerFile file(const char* id, std::optional<Duration> age, bool stopped = false) {
   WorkerFile file{WorkerId(id), age, {}};
@@ -64,5 +64,5 @@ TEST(WorkerTableTest, OnlyWhoIsThereAndWouldTakeItIsFitToLead) {
   EXPECT_EQ(unfit(paused), "b stands aside (paused)");
 }
 
-}  // namespace
+}  // namespace worker_table_test
 }  // namespace muster::cli

@@ -7,7 +7,7 @@
 #include "client/client_test_transport.h"
 
 namespace muster::client {
-namespace {
+namespace caller_test {
 
 using testing::TestTransport;
 
@@ -116,5 +116,5 @@ TEST_F(CallerTest, TheLeaderIsSoughtOnceASecondAtMost) {
   EXPECT_LE(sought, 6);
 }
 
-}  // namespace
+}  // namespace caller_test
 }  // namespace muster::client

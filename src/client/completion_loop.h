@@ -34,7 +34,7 @@ class CompletionLoop final : public Loop {
 
   [[nodiscard]] MonoTime now() const override;
   [[nodiscard]] WallTime wall_now() const override;
-  void post(Task task) override EXCLUDES(mutex_);
+  void post(Task task) override MUSTER_EXCLUDES(mutex_);
   TimerId at(MonoTime when, Task task) override;
   void cancel(TimerId id) override;
 
@@ -49,7 +49,7 @@ class CompletionLoop final : public Loop {
   struct Operation;
 
   void serve();
-  void run_tasks() EXCLUDES(mutex_);
+  void run_tasks() MUSTER_EXCLUDES(mutex_);
   void run_timers();
   void await_operation();
 
@@ -58,8 +58,8 @@ class CompletionLoop final : public Loop {
   std::size_t operations_ = 0;  ///< That gRPC has not completed, the alarm's aside.
   bool stopping_ = false;
   Mutex mutex_;
-  std::vector<Task> tasks_ GUARDED_BY(mutex_);
-  bool woken_ GUARDED_BY(mutex_) = false;  ///< The alarm is set and has not been heard.
+  std::vector<Task> tasks_ MUSTER_GUARDED_BY(mutex_);
+  bool woken_ MUSTER_GUARDED_BY(mutex_) = false;  ///< The alarm is set and has not been heard.
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;

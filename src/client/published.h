@@ -26,9 +26,9 @@ class Published {
   struct State {
     std::atomic<const T*> current{nullptr};
     Mutex mutex;
-    std::shared_ptr<const T> owner GUARDED_BY(mutex);
-    std::vector<std::shared_ptr<const T>> replaced GUARDED_BY(mutex);
-    std::vector<std::shared_ptr<Pin>> pins GUARDED_BY(mutex);
+    std::shared_ptr<const T> owner MUSTER_GUARDED_BY(mutex);
+    std::vector<std::shared_ptr<const T>> replaced MUSTER_GUARDED_BY(mutex);
+    std::vector<std::shared_ptr<Pin>> pins MUSTER_GUARDED_BY(mutex);
   };
 
  public:

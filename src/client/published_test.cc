@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::client {
-namespace {
+namespace published_test {
 
 /// Counts how many of it there are; its two halves must never differ.
 struct Value {
@@ -77,5 +77,5 @@ TEST(PublishedTest, ManyThreadsNeverSeeAFreedValue) {
   EXPECT_EQ(alive, 0);
 }
 
-}  // namespace
+}  // namespace published_test
 }  // namespace muster::client

@@ -177,5 +177,21 @@ struct WireRequest {
 /// kCorrupt when the bytes are no such answer. `Request` says of which request.
 template <typename Request>
 [[nodiscard]] Result<typename Request::Answer> decode(const std::string& body);
+template <>
+Result<TopologyImage> decode<GetTopology>(const std::string& body);
+template <>
+Result<Registration> decode<RegisterNode>(const std::string& body);
+template <>
+Result<TopologyVersion> decode<DeregisterNode>(const std::string& body);
+template <>
+Result<HeartbeatAnswer> decode<Heartbeat>(const std::string& body);
+template <>
+Result<Health> decode<HealthCheck>(const std::string& body);
+template <>
+Result<TopologyVersion> decode<DrainNode>(const std::string& body);
+template <>
+Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body);
+template <>
+Result<std::string> decode<TransferLeadership>(const std::string& body);
 
 }  // namespace muster::client

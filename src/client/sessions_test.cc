@@ -9,7 +9,7 @@
 #include "muster/v1/coordinator.pb.h"
 
 namespace muster::client {
-namespace {
+namespace sessions_test {
 
 using testing::TestTransport;
 
@@ -173,5 +173,5 @@ TEST_F(AgentSessionTest, AHeartbeatToAFollowerGoesToTheLeaderItNames) {
   EXPECT_EQ(last()->server, "leader:9");
 }
 
-}  // namespace
+}  // namespace sessions_test
 }  // namespace muster::client

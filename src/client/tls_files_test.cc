@@ -9,12 +9,12 @@
 #include "platform/pki/issue.h"
 
 namespace muster::client {
-namespace {
+namespace tls_files_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// Files with an authority, a certificate and its key, and a key that belongs to neither.
-class TlsFilesTest : public testing::Test {
+class TlsFilesTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(dir_);
@@ -46,8 +46,8 @@ class TlsFilesTest : public testing::Test {
   }
 
   std::filesystem::path dir_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("muster-") + testing::UnitTest::GetInstance()->current_test_info()->name());
+      std::filesystem::path(::testing::TempDir()) /
+      (std::string("muster-") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
   TlsFiles files_;
   std::string other_key_;
   std::string nonsense_;
@@ -71,5 +71,5 @@ TEST_F(TlsFilesTest, HalfASetupIsRefusedAndTheFileNamed) {
   expect_refused({files_.ca, files_.cert, other_key_}, "is not the key of");
 }
 
-}  // namespace
+}  // namespace tls_files_test
 }  // namespace muster::client

@@ -3,7 +3,7 @@
 #include "coordinator/coordinator_test_world.h"
 
 namespace muster {
-namespace {
+namespace coordinator_election_test {
 
 // S19: the first leader of an empty bucket comes with the first heartbeat.
 TEST(CoordinatorTest, TheFirstWorkerLeadsWithinASecondOfItsFirstHeartbeat) {
@@ -287,5 +287,5 @@ TEST(CoordinatorTest, AWorkerThatIsNotEnabledOnlyObserves) {
   EXPECT_EQ(a.coordinator->leader(), WorkerId("b"));
 }
 
-}  // namespace
+}  // namespace coordinator_election_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include "coordinator/coordinator_test_world.h"
 
 namespace muster {
-namespace {
+namespace coordinator_plugins_test {
 
 using Notes = std::vector<std::string>;
 
@@ -263,5 +263,5 @@ TEST(MetricsTest, EveryMetricIsDrivenByWhatHappens) {
   }
 }
 
-}  // namespace
+}  // namespace coordinator_plugins_test
 }  // namespace muster

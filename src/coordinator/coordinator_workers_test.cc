@@ -4,7 +4,7 @@
 #include "coordinator/testing.h"
 
 namespace muster {
-namespace {
+namespace coordinator_workers_test {
 
 using Ids = std::vector<WorkerId>;
 
@@ -348,5 +348,5 @@ TEST(RequestsTest, ManyPluginsCostTheSameAsOne) {
   EXPECT_EQ(calls(10), calls(1));
 }
 
-}  // namespace
+}  // namespace coordinator_workers_test
 }  // namespace muster

@@ -6,7 +6,7 @@
 #include "sim/world.h"
 
 namespace muster {
-namespace {
+namespace election_driver_test {
 
 // P22: the holder may have renewed at any moment until the store answered, so its lease is counted
 // from the answer, however long the request was under way.
@@ -37,5 +37,5 @@ TEST(ElectionDriverTest, AnObservationCountsFromTheReplyAndNotFromTheRequest) {
   process.kill();
 }
 
-}  // namespace
+}  // namespace election_driver_test
 }  // namespace muster

@@ -14,7 +14,7 @@
 #include "platform/files.h"
 
 namespace muster {
-namespace {
+namespace fenced_file_test {
 
 namespace fs = std::filesystem;
 
@@ -96,5 +96,5 @@ TEST_F(FencedFileTest, EveryOrderOfARaceEndsWithTheHighestEpoch) {
   EXPECT_EQ(*FencedFile(path).epoch(), Epoch(4));
 }
 
-}  // namespace
+}  // namespace fenced_file_test
 }  // namespace muster

@@ -10,7 +10,7 @@
 #include "store/file/test_client.h"
 
 namespace muster {
-namespace {
+namespace fenced_store_test {
 
 using testing::Fault;
 using testing::SharedWorld;
@@ -182,5 +182,5 @@ TEST(SettledPutTest, AConflictThatCannotBeReadBackStaysAmbiguous) {
   EXPECT_TRUE(settled_put(process.store(), "k", "a", Precondition::absent()).is(Errc::kAmbiguous));
 }
 
-}  // namespace
+}  // namespace fenced_store_test
 }  // namespace muster

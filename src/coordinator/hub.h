@@ -94,7 +94,8 @@ class Hub {
   /// Made at the first call, started by the caller. There is exactly one for each namespace: later
   /// calls get the same one, and options that differ from the first are reported.
   [[nodiscard]] Result<std::shared_ptr<GlobalCoordinator>> coordinator(
-      const std::string& name_space, const CoordinatorOptions& options = {}) EXCLUDES(mutex_);
+      const std::string& name_space, const CoordinatorOptions& options = {})
+      MUSTER_EXCLUDES(mutex_);
 
   /// The arbiter itself, for plugins and programs. It is probed when the first coordinator starts,
   /// not here; docs/choosing.md says for which S3 stores that matters.
@@ -111,7 +112,7 @@ class Hub {
   Random probe_random_;      // On the loop only.
   bool found_safe_ = false;  // On the loop only.
   Mutex mutex_;
-  std::map<std::string, std::shared_ptr<GlobalCoordinator>> coordinators_ GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<GlobalCoordinator>> coordinators_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

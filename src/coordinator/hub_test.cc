@@ -10,7 +10,7 @@
 #include "platform/system_clock.h"
 
 namespace muster {
-namespace {
+namespace hub_test {
 
 CoordinatorOptions quick() {
   CoordinatorOptions options;
@@ -164,5 +164,5 @@ TEST(HubTest, BadAddressesAndOptionsAreRefusedWithASentence) {
   EXPECT_TRUE(hub->coordinator("a/b", quick()).is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace hub_test
 }  // namespace muster

@@ -47,12 +47,12 @@ class NamespaceCoordinator {
   void set_eligible(bool eligible);
 
   // Any thread.
-  [[nodiscard]] bool leads() const EXCLUDES(mutex_);
-  [[nodiscard]] Duration lease_left() const EXCLUDES(mutex_);
-  [[nodiscard]] std::optional<WorkerId> leader() const EXCLUDES(mutex_);
-  [[nodiscard]] Epoch epoch() const EXCLUDES(mutex_);
-  [[nodiscard]] std::vector<WorkerId> workers() const EXCLUDES(mutex_);
-  [[nodiscard]] CoordinatorMetrics metrics() const EXCLUDES(mutex_);
+  [[nodiscard]] bool leads() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Duration lease_left() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<WorkerId> leader() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Epoch epoch() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<WorkerId> workers() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] CoordinatorMetrics metrics() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] const WorkerId& worker_id() const { return options_.worker_id; }
   [[nodiscard]] const CoordinatorOptions& options() const { return options_; }
   [[nodiscard]] PluginHost& plugins() { return *host_; }
@@ -97,9 +97,9 @@ class NamespaceCoordinator {
 
   void hand_over(ResignOptions options, std::function<void()> done);
   void report(TroubleEvent::Kind kind, const std::string& message);
-  void publish() EXCLUDES(mutex_);
+  void publish() MUSTER_EXCLUDES(mutex_);
   template <typename F>
-  void count(F change) EXCLUDES(mutex_) {
+  void count(F change) MUSTER_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     change(shared_.metrics);
   }
@@ -135,7 +135,7 @@ class NamespaceCoordinator {
   std::function<void()> handed_over_;
 
   mutable Mutex mutex_;
-  Shared shared_ GUARDED_BY(mutex_);
+  Shared shared_ MUSTER_GUARDED_BY(mutex_);
   Lifetime lifetime_;
 };
 

@@ -12,19 +12,19 @@ class Nonces {
  public:
   explicit Nonces(Random random) : random_(random) {}
 
-  [[nodiscard]] std::string next() EXCLUDES(mutex_) {
+  [[nodiscard]] std::string next() MUSTER_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return random_.uuid();
   }
   /// Uniform in [0, bound); `bound` must not be 0.
-  [[nodiscard]] std::uint64_t below(std::uint64_t bound) EXCLUDES(mutex_) {
+  [[nodiscard]] std::uint64_t below(std::uint64_t bound) MUSTER_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return random_.below(bound);
   }
 
  private:
   Mutex mutex_;
-  Random random_ GUARDED_BY(mutex_);
+  Random random_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

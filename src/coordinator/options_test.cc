@@ -5,7 +5,7 @@
 #include "coordinator/events.h"
 
 namespace muster {
-namespace {
+namespace options_test {
 
 TEST(CoordinatorOptionsTest, DefaultsAreThoseOfTheOriginalAndSafe) {
   const CoordinatorOptions options;
@@ -112,5 +112,5 @@ TEST(CoordinatorEventTest, PayloadsHaveTheNamesOfTheOriginal) {
             R"({"event":"circuitBreaker:open","failureCount":5,"namespace":"default"})");
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace muster

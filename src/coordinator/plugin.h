@@ -35,23 +35,23 @@ class CoordinatorPlugin {
 
   /// May a task with this epoch run? False and counted when it comes from a replaced leader. No
   /// grace. Any thread.
-  [[nodiscard]] bool validate_epoch(Epoch task) EXCLUDES(mutex_);
+  [[nodiscard]] bool validate_epoch(Epoch task) MUSTER_EXCLUDES(mutex_);
   /// As validate_epoch, but a task of the epoch just before, created within the grace period, is
   /// accepted for that period after a change, with a warning. Any thread.
-  [[nodiscard]] bool is_epoch_valid(Epoch task, WallTime created_at) EXCLUDES(mutex_);
-  [[nodiscard]] Epoch last_known_epoch() const EXCLUDES(mutex_);
-  [[nodiscard]] std::uint64_t epoch_drift_events() const EXCLUDES(mutex_);
+  [[nodiscard]] bool is_epoch_valid(Epoch task, WallTime created_at) MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Epoch last_known_epoch() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] std::uint64_t epoch_drift_events() const MUSTER_EXCLUDES(mutex_);
 
   /// The coordinator's part: how tasks are fenced, and every epoch it learns of.
-  void attach(const Clock& clock, EpochFenceOptions options) EXCLUDES(mutex_);
-  void learn_epoch(Epoch epoch) EXCLUDES(mutex_);
+  void attach(const Clock& clock, EpochFenceOptions options) MUSTER_EXCLUDES(mutex_);
+  void learn_epoch(Epoch epoch) MUSTER_EXCLUDES(mutex_);
 
  private:
-  [[nodiscard]] bool check(Epoch task, WallTime created_at) REQUIRES(mutex_);
+  [[nodiscard]] bool check(Epoch task, WallTime created_at) MUSTER_REQUIRES(mutex_);
 
   mutable Mutex mutex_;
-  const Clock* clock_ GUARDED_BY(mutex_) = nullptr;
-  EpochFence fence_ GUARDED_BY(mutex_);
+  const Clock* clock_ MUSTER_GUARDED_BY(mutex_) = nullptr;
+  EpochFence fence_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster

@@ -46,7 +46,7 @@ class PluginHost : public std::enable_shared_from_this<PluginHost> {
   /// How long the callback under way has been running; none when there is none.
   [[nodiscard]] std::optional<Duration> running_for() const;
   [[nodiscard]] std::uint64_t failures() const { return failures_.load(); }
-  [[nodiscard]] std::uint64_t epoch_drift_events() const EXCLUDES(mutex_);
+  [[nodiscard]] std::uint64_t epoch_drift_events() const MUSTER_EXCLUDES(mutex_);
 
  private:
   struct Seat {
@@ -75,8 +75,8 @@ class PluginHost : public std::enable_shared_from_this<PluginHost> {
   Epoch epoch_;
 
   mutable Mutex mutex_;
-  std::vector<std::shared_ptr<CoordinatorPlugin>> plugins_ GUARDED_BY(mutex_);
-  std::uint64_t drift_of_departed_ GUARDED_BY(mutex_) = 0;
+  std::vector<std::shared_ptr<CoordinatorPlugin>> plugins_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t drift_of_departed_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster

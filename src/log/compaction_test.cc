@@ -7,7 +7,7 @@
 #include "log/replicated_log.h"
 
 namespace muster::rlog {
-namespace {
+namespace compaction_test {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -314,5 +314,5 @@ TEST_P(CompactionTest, StopsWhenTheHeadIsBelowWhatWasApplied) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, CompactionTest, kAllStores, name_of);
 
-}  // namespace
+}  // namespace compaction_test
 }  // namespace muster::rlog

@@ -16,7 +16,7 @@
 #include "store/open.h"
 
 namespace muster::rlog {
-namespace {
+namespace damage_test {
 
 using ::testing::HasSubstr;
 
@@ -295,5 +295,5 @@ TEST_F(DamagedFileTest, AnEmptyFileStopsTheReplicaAndABackup) {
   }
 }
 
-}  // namespace
+}  // namespace damage_test
 }  // namespace muster::rlog

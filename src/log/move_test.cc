@@ -5,7 +5,7 @@
 #include "log/log_test_world.h"
 
 namespace muster::rlog {
-namespace {
+namespace move_test {
 
 using ::testing::ElementsAre;
 
@@ -215,5 +215,5 @@ TEST_P(MoveTest, RestoresABackupUnderANewId) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, MoveTest, kAllStores, name_of);
 
-}  // namespace
+}  // namespace move_test
 }  // namespace muster::rlog

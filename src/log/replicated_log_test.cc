@@ -6,7 +6,7 @@
 #include "log/log_test_world.h"
 
 namespace muster::rlog {
-namespace {
+namespace replicated_log_test {
 
 using ::testing::ElementsAre;
 
@@ -198,5 +198,5 @@ TEST_P(ReplicatedLogTest, StopsAtACommandItDoesNotKnow) {
 
 INSTANTIATE_TEST_SUITE_P(Stores, ReplicatedLogTest, kAllStores, name_of);
 
-}  // namespace
+}  // namespace replicated_log_test
 }  // namespace muster::rlog

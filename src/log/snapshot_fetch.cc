@@ -6,13 +6,13 @@ namespace muster::rlog {
 namespace {
 
 constexpr std::size_t kAhead = 4;
-constexpr int kTries = 5;
+constexpr int kFetchTries = 5;
 
 }  // namespace
 
 void SnapshotFetch::start(Callback<SnapshotHead> done) {
   done_ = std::move(done);
-  read(Keys::head(set_), kTries, [this](std::string body) { begin(std::move(body)); });
+  read(Keys::head(set_), kFetchTries, [this](std::string body) { begin(std::move(body)); });
 }
 
 void SnapshotFetch::read(const std::string& key, int tries, std::function<void(std::string)> then) {
@@ -46,7 +46,7 @@ void SnapshotFetch::begin(std::string body) {
 void SnapshotFetch::ask_ahead() {
   while (next_to_ask_ < head_.parts.size() && next_to_ask_ < next_to_give_ + kAhead) {
     const std::size_t number = next_to_ask_++;
-    read(Keys::part(set_, number), kTries, [this, number](std::string body) {
+    read(Keys::part(set_, number), kFetchTries, [this, number](std::string body) {
       arrived_.emplace(number, std::move(body));
       give();
     });

@@ -40,7 +40,7 @@ class EventLoop final : public Loop {
 
   [[nodiscard]] MonoTime now() const override;
   [[nodiscard]] WallTime wall_now() const override;
-  void post(Task task) override EXCLUDES(mutex_);
+  void post(Task task) override MUSTER_EXCLUDES(mutex_);
   TimerId at(MonoTime when, Task task) override;
   void cancel(TimerId id) override;
 
@@ -50,7 +50,7 @@ class EventLoop final : public Loop {
 
   /// From now on the loop waits there; null: in epoll again. Meanwhile a small thread looks after
   /// the descriptors and wakes the loop for them. One waiter at a time.
-  void wait_in(LoopWaiter* waiter) EXCLUDES(mutex_);
+  void wait_in(LoopWaiter* waiter) MUSTER_EXCLUDES(mutex_);
 
   /// Runs until stop(). Tasks still queued then are dropped with the loop.
   void run();
@@ -63,19 +63,19 @@ class EventLoop final : public Loop {
   class Sentry;
 
   /// False when there was nothing to run.
-  bool run_tasks() EXCLUDES(mutex_);
+  bool run_tasks() MUSTER_EXCLUDES(mutex_);
   void run_timers();
   [[nodiscard]] MonoTime next_deadline(MonoTime limit) const;
   void set_alarm(MonoTime when);
-  void wait(MonoTime limit) EXCLUDES(mutex_);
-  void wait_elsewhere(MonoTime next) EXCLUDES(mutex_);
+  void wait(MonoTime limit) MUSTER_EXCLUDES(mutex_);
+  void wait_elsewhere(MonoTime next) MUSTER_EXCLUDES(mutex_);
   /// False when there is something to do already.
-  [[nodiscard]] bool fall_asleep() EXCLUDES(mutex_);
+  [[nodiscard]] bool fall_asleep() MUSTER_EXCLUDES(mutex_);
   /// Whether the sentry has reported meanwhile.
-  bool awake() EXCLUDES(mutex_);
-  void wake_up() REQUIRES(mutex_);
-  void descriptors_ready() EXCLUDES(mutex_);
-  void serve_descriptors(int timeout_ms) EXCLUDES(mutex_);
+  bool awake() MUSTER_EXCLUDES(mutex_);
+  void wake_up() MUSTER_REQUIRES(mutex_);
+  void descriptors_ready() MUSTER_EXCLUDES(mutex_);
+  void serve_descriptors(int timeout_ms) MUSTER_EXCLUDES(mutex_);
 
   UniqueFd epoll_;
   UniqueFd wake_;
@@ -83,10 +83,11 @@ class EventLoop final : public Loop {
   std::optional<MonoTime> alarm_at_;  ///< What the alarm is set to; empty once it has rung.
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
-  std::vector<Task> tasks_ GUARDED_BY(mutex_);
-  bool asleep_ GUARDED_BY(mutex_) = false;  ///< Whoever has something to do must wake the loop.
-  bool descriptors_ready_ GUARDED_BY(mutex_) = false;
-  LoopWaiter* waiter_ GUARDED_BY(mutex_) = nullptr;
+  std::vector<Task> tasks_ MUSTER_GUARDED_BY(mutex_);
+  bool asleep_ MUSTER_GUARDED_BY(mutex_) =
+      false;  ///< Whoever has something to do must wake the loop.
+  bool descriptors_ready_ MUSTER_GUARDED_BY(mutex_) = false;
+  LoopWaiter* waiter_ MUSTER_GUARDED_BY(mutex_) = nullptr;
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;

@@ -15,7 +15,7 @@
 #include "platform/system_clock.h"
 
 namespace muster {
-namespace {
+namespace event_loop_test {
 
 TEST(EventLoopTest, PostedTasksRunInOrder) {
   EventLoop loop;
@@ -194,5 +194,5 @@ TEST(LifetimeTest, ACallbackWrappedByAnEndedOwnerDoesNothing) {
   EXPECT_EQ(calls, 1);
 }
 
-}  // namespace
+}  // namespace event_loop_test
 }  // namespace muster

@@ -10,7 +10,7 @@
 #include <string>
 
 namespace muster::files {
-namespace {
+namespace files_test {
 
 class FilesTest : public ::testing::Test {
  protected:
@@ -116,5 +116,5 @@ TEST_F(FilesTest, ThisBootHasAnId) {
   EXPECT_EQ(boot_id(), boot_id());
 }
 
-}  // namespace
+}  // namespace files_test
 }  // namespace muster::files

@@ -62,7 +62,7 @@ class HttpClient::Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  void submit(std::unique_ptr<Transfer> transfer) EXCLUDES(mutex_) {
+  void submit(std::unique_ptr<Transfer> transfer) MUSTER_EXCLUDES(mutex_) {
     bool first = false;
     {
       MutexLock lock(mutex_);
@@ -93,7 +93,7 @@ class HttpClient::Worker {
   }
 
   /// False when it is time to end.
-  bool take_inbox() EXCLUDES(mutex_) {
+  bool take_inbox() MUSTER_EXCLUDES(mutex_) {
     std::vector<std::unique_ptr<Transfer>> arrived;
     {
       MutexLock lock(mutex_);
@@ -191,8 +191,8 @@ class HttpClient::Worker {
   std::deque<Transfer::Id> waiting_;
   std::vector<CURL*> idle_;
   Mutex mutex_;
-  std::vector<std::unique_ptr<Transfer>> inbox_ GUARDED_BY(mutex_);
-  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Transfer>> inbox_ MUSTER_GUARDED_BY(mutex_);
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -9,12 +9,12 @@
 #include "platform/testing/scripted_http_server.h"
 
 namespace muster {
-namespace {
+namespace http_client_test {
 
 using Server = ScriptedHttpServer;
 using Fault = ScriptedHttpServer::Fault;
 
-class HttpClientTest : public testing::Test {
+class HttpClientTest : public ::testing::Test {
  protected:
   HttpClientTest() { make_client({}); }
   ~HttpClientTest() override {
@@ -217,5 +217,5 @@ TEST_F(HttpClientTest, DestroyingTheClientBreaksOffWhatRunsAndCallsNothing) {
   EXPECT_FALSE(called);
 }
 
-}  // namespace
+}  // namespace http_client_test
 }  // namespace muster

@@ -31,15 +31,15 @@ class LineWriter {
   LineWriter& operator=(const LineWriter&) = delete;
 
   /// One line or more, each with its newline. False when they were dropped.
-  bool write(std::string lines) EXCLUDES(mutex_);
+  bool write(std::string lines) MUSTER_EXCLUDES(mutex_);
   /// True once everything was written; false when that takes longer than `limit`.
-  [[nodiscard]] bool drain(Duration limit) EXCLUDES(mutex_);
+  [[nodiscard]] bool drain(Duration limit) MUSTER_EXCLUDES(mutex_);
 
  private:
-  void start() REQUIRES(mutex_);
-  void run() EXCLUDES(mutex_);
+  void start() MUSTER_REQUIRES(mutex_);
+  void run() MUSTER_EXCLUDES(mutex_);
   void put(const std::string& lines) const;
-  [[nodiscard]] bool idle() const REQUIRES(mutex_) {
+  [[nodiscard]] bool idle() const MUSTER_REQUIRES(mutex_) {
     return queue_.empty() && !writing_ && dropped_ == 0;
   }
 
@@ -47,11 +47,11 @@ class LineWriter {
   const std::size_t bytes_max_;
   Mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> queue_ GUARDED_BY(mutex_);  ///< At most bytes_max_, or one entry.
-  std::size_t bytes_ GUARDED_BY(mutex_) = 0;          ///< In the queue.
-  std::size_t dropped_ GUARDED_BY(mutex_) = 0;        ///< And not yet told.
-  bool writing_ GUARDED_BY(mutex_) = false;
-  bool ending_ GUARDED_BY(mutex_) = false;
+  std::deque<std::string> queue_ MUSTER_GUARDED_BY(mutex_);  ///< At most bytes_max_, or one entry.
+  std::size_t bytes_ MUSTER_GUARDED_BY(mutex_) = 0;          ///< In the queue.
+  std::size_t dropped_ MUSTER_GUARDED_BY(mutex_) = 0;        ///< And not yet told.
+  bool writing_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool ending_ MUSTER_GUARDED_BY(mutex_) = false;
   std::thread thread_;  ///< Since the first line; started under the mutex.
 };
 

@@ -13,7 +13,7 @@
 #include "platform/unique_fd.h"
 
 namespace muster {
-namespace {
+namespace line_writer_test {
 
 class LineWriterTest : public ::testing::Test {
  protected:
@@ -109,5 +109,5 @@ TEST_F(LineWriterTest, ADescriptorThatSomebodyMadeNonBlockingLosesNothing) {
   EXPECT_NE(::fcntl(writer.get(), F_GETFL) & O_NONBLOCK, 0) << "and it stays so";
 }
 
-}  // namespace
+}  // namespace line_writer_test
 }  // namespace muster

@@ -13,7 +13,7 @@
 #include "platform/testing/loopback.h"
 
 namespace muster {
-namespace {
+namespace listener_test {
 
 using testing::dial_loopback;
 
@@ -108,5 +108,5 @@ TEST_F(ListenerTest, AboveTheLimitTheyAreClosedAtOnceAndBelowItTakenAgain) {
   EXPECT_TRUE(until([this] { return accepted_.size() == 2; }));
 }
 
-}  // namespace
+}  // namespace listener_test
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include <sstream>
 
 namespace muster {
-namespace {
+namespace memory_file_test {
 
 std::string content(const MemoryFile& file) {
   std::ostringstream text;
@@ -42,5 +42,5 @@ TEST(MemoryFileTest, IsReplacedAsAWholeUnderTheSamePath) {
   EXPECT_EQ(text.str(), "a longer first content");
 }
 
-}  // namespace
+}  // namespace memory_file_test
 }  // namespace muster

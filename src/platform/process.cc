@@ -26,7 +26,7 @@ namespace {
 /// What spawn() has started and nobody has reaped yet.
 struct Spawned {
   Mutex mutex;
-  std::set<pid_t> pids GUARDED_BY(mutex);
+  std::set<pid_t> pids MUSTER_GUARDED_BY(mutex);
 };
 
 Spawned& spawned() {

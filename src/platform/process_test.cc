@@ -16,7 +16,7 @@
 #include "platform/system_clock.h"
 
 namespace muster {
-namespace {
+namespace process_test {
 
 /// What a command writes to the descriptor that it is given as number 1.
 std::string output_of(Command command) {
@@ -193,5 +193,5 @@ TEST(ProcessTableTest, FindsChildrenOfChildrenAndTheirEnvironment) {
   EXPECT_EQ(process->wait().signal, SIGKILL);
 }
 
-}  // namespace
+}  // namespace process_test
 }  // namespace muster

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace settings_file_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::string problem(const std::string& yaml) {
   const auto settings = read_settings(yaml);
@@ -67,5 +67,5 @@ TEST(SettingsFileTest, RefusesWhatIsNoSingleValue) {
   EXPECT_THAT(problem(","), HasSubstr("one document"));
 }
 
-}  // namespace
+}  // namespace settings_file_test
 }  // namespace muster

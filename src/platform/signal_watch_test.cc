@@ -4,7 +4,7 @@
 #include <signal.h>
 
 namespace muster {
-namespace {
+namespace signal_watch_test {
 
 TEST(SignalWatchTest, ASignalIsAnEventOfTheLoop) {
   sigset_t before;
@@ -35,5 +35,5 @@ TEST(SignalWatchTest, SignalsHaveTheirUsualNames) {
   EXPECT_EQ(signal_name(99), "signal 99");
 }
 
-}  // namespace
+}  // namespace signal_watch_test
 }  // namespace muster

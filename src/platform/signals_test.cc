@@ -9,7 +9,7 @@
 #include <thread>
 
 namespace muster {
-namespace {
+namespace signals_test {
 
 TEST(StopSignalsTest, ASignalEndsTheWait) {
   StopSignals signals;
@@ -32,7 +32,7 @@ TEST(StopSignalsTest, ASecondSignalEndsTheProcess) {
         signals.wait();
         ::raise(SIGTERM);
       },
-      testing::KilledBySignal(SIGTERM), "");
+      ::testing::KilledBySignal(SIGTERM), "");
 }
 
 TEST(IgnoreBrokenPipesTest, AWriteWithoutReaderIsAnError) {
@@ -45,5 +45,5 @@ TEST(IgnoreBrokenPipesTest, AWriteWithoutReaderIsAnError) {
   ::close(ends[1]);
 }
 
-}  // namespace
+}  // namespace signals_test
 }  // namespace muster

@@ -10,7 +10,7 @@
 #include "platform/files.h"
 
 namespace muster::files {
-namespace {
+namespace whole_file_test {
 
 class WholeFileTest : public ::testing::Test {
  protected:
@@ -67,5 +67,5 @@ TEST_F(WholeFileTest, IsReadThroughLinksAndWithinBounds) {
   EXPECT_FALSE(read_whole(path_).ok());
 }
 
-}  // namespace
+}  // namespace whole_file_test
 }  // namespace muster::files

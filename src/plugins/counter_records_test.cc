@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::counters {
-namespace {
+namespace counter_records_test {
 
 TEST(CounterRecordsTest, KeysHoldTheWholeDelta) {
   const Keys keys("default");
@@ -57,5 +57,5 @@ TEST(CounterRecordsTest, DamagedTotalsAreCorrupt) {
   }
 }
 
-}  // namespace
+}  // namespace counter_records_test
 }  // namespace muster::counters

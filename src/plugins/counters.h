@@ -47,7 +47,8 @@ class Counters final : public CoordinatorPlugin {
   [[nodiscard]] Duration work_interval() const override { return options_.fold_interval; }
 
   /// kAmbiguous, kThrottled: it counts once or not at all; any other error: not at all.
-  [[nodiscard]] Status add(const std::string& counter, std::int64_t amount) EXCLUDES(lanes_mutex_);
+  [[nodiscard]] Status add(const std::string& counter, std::int64_t amount)
+      MUSTER_EXCLUDES(lanes_mutex_);
   /// The total as last folded: one request. 0 when nothing was.
   [[nodiscard]] Result<std::int64_t> consolidated(const std::string& counter);
   /// Every add that ended before this call, folded or not. kUnavailable when the leader folds
@@ -66,8 +67,8 @@ class Counters final : public CoordinatorPlugin {
   };
   using Deltas = std::vector<std::pair<Key, counters::Delta>>;
 
-  [[nodiscard]] Lane take_lane(const std::string& counter) EXCLUDES(lanes_mutex_);
-  void return_lane(const std::string& counter, Lane lane) EXCLUDES(lanes_mutex_);
+  [[nodiscard]] Lane take_lane(const std::string& counter) MUSTER_EXCLUDES(lanes_mutex_);
+  void return_lane(const std::string& counter, Lane lane) MUSTER_EXCLUDES(lanes_mutex_);
   [[nodiscard]] Result<FoundTotal> find(const std::string& counter);
   [[nodiscard]] Status fold(const LeaseGuard& guard, const std::string& counter,
                             const Deltas& deltas);
@@ -93,7 +94,7 @@ class Counters final : public CoordinatorPlugin {
   std::map<std::pair<std::string, std::string>, Silence> silent_lanes_;
 
   Mutex lanes_mutex_;
-  std::map<std::string, std::vector<Lane>> lanes_ GUARDED_BY(lanes_mutex_);
+  std::map<std::string, std::vector<Lane>> lanes_ MUSTER_GUARDED_BY(lanes_mutex_);
 };
 
 }  // namespace muster

@@ -8,7 +8,7 @@
 #include "coordinator/testing.h"
 
 namespace muster {
-namespace {
+namespace counters_test {
 
 using testing::Fault;
 using testing::SharedWorld;
@@ -316,5 +316,5 @@ TEST_F(CountersTest, EveryAddCountsOnceUnderRandomFaultsAndCrashes) {
   }
 }
 
-}  // namespace
+}  // namespace counters_test
 }  // namespace muster

@@ -8,7 +8,7 @@
 #include "base/random.h"
 
 namespace muster {
-namespace {
+namespace cron_test {
 
 using std::chrono::minutes;
 using std::chrono::sys_days;
@@ -130,5 +130,5 @@ TEST(CronTest, IsDueExactlyOnceForEveryLocalTimeThatMatches) {
   }
 }
 
-}  // namespace
+}  // namespace cron_test
 }  // namespace muster

@@ -61,10 +61,10 @@ class Claimer {
     std::set<std::string> tried;
   };
 
-  [[nodiscard]] Status refresh() EXCLUDES(mutex_);
+  [[nodiscard]] Status refresh() MUSTER_EXCLUDES(mutex_);
   /// A ticket that nobody here has tried, with its epoch.
-  [[nodiscard]] std::optional<std::pair<Ticket, Epoch>> next_ticket() EXCLUDES(mutex_);
-  void put_back(const Ticket& ticket) EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<std::pair<Ticket, Epoch>> next_ticket() MUSTER_EXCLUDES(mutex_);
+  void put_back(const Ticket& ticket) MUSTER_EXCLUDES(mutex_);
   /// Empty when another was faster.
   [[nodiscard]] Result<std::optional<QueueClaim>> take(const Ticket& ticket, Epoch epoch);
   /// Replaces this claim's object, whatever became of an earlier write of its own.
@@ -80,7 +80,7 @@ class Claimer {
   const WorkerId worker_;
   CoordinatorPlugin& fence_;
   Mutex mutex_;
-  Seen seen_ GUARDED_BY(mutex_);
+  Seen seen_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace queue

@@ -6,7 +6,7 @@
 #include "plugins/queue_testing.h"
 
 namespace muster {
-namespace {
+namespace queue_crash_test {
 
 using testing::Fault;
 using testing::QueueMember;
@@ -266,5 +266,5 @@ TEST_F(QueueCrashTest, NothingIsLostAndNoTwoLiveClaimantsUnderRandomFaults) {
   EXPECT_GT(done, 300u);
 }
 
-}  // namespace
+}  // namespace queue_crash_test
 }  // namespace muster

@@ -9,7 +9,7 @@
 #include "plugins/queue_testing.h"
 
 namespace muster {
-namespace {
+namespace queue_test {
 
 using testing::Fault;
 using testing::QueueMember;
@@ -384,5 +384,5 @@ TEST_F(QueueTest, AnIdleRoundAsksForTwoLists) {
   EXPECT_EQ(leader.process.calls(), before + 2);
 }
 
-}  // namespace
+}  // namespace queue_test
 }  // namespace muster

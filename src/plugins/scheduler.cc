@@ -19,7 +19,7 @@ bool is_job_name(const std::string& name) {
          });
 }
 
-std::chrono::milliseconds whole_ms(Duration d) {
+std::chrono::milliseconds rounded_down_ms(Duration d) {
   return std::chrono::floor<std::chrono::milliseconds>(d);
 }
 
@@ -186,7 +186,7 @@ std::vector<WallTime> Scheduler::due_runs(const Job& job, WallTime now) const {
   std::size_t keep = 0;
   if (job.spec.missed == MissedRuns::kRunOnce) keep = 1;
   if (job.spec.missed == MissedRuns::kRunAll) keep = job.spec.run_all_max;
-  const WallTime late = now - whole_ms(job.spec.tolerance);
+  const WallTime late = now - rounded_down_ms(job.spec.tolerance);
   std::vector<WallTime> due = latest_due(job.cron, job.zone, last, late, keep);
   const auto on_time = all_due(job.cron, job.zone, std::max(last, late), now);
   due.insert(due.end(), on_time.begin(), on_time.end());

@@ -77,7 +77,7 @@ class Scheduler final : public CoordinatorPlugin {
 
   /// kInvalid or kNotFound when the job cannot be as described.
   [[nodiscard]] Status add(ScheduledJob job);
-  [[nodiscard]] SchedulerMetrics metrics() const EXCLUDES(metrics_mutex_);
+  [[nodiscard]] SchedulerMetrics metrics() const MUSTER_EXCLUDES(metrics_mutex_);
 
   [[nodiscard]] std::string name() const override { return "scheduler"; }
   [[nodiscard]] Duration work_interval() const override { return 1s; }
@@ -112,14 +112,14 @@ class Scheduler final : public CoordinatorPlugin {
   [[nodiscard]] bool run(Job& job, WallTime due, std::uint64_t attempt, const LeaseGuard& guard);
   [[nodiscard]] RunState execute(const Job& job, const ScheduledRun& run);
   [[nodiscard]] bool write(Job& job, const RunRecord& record, Precondition when);
-  void count(std::uint64_t SchedulerMetrics::*metric) EXCLUDES(metrics_mutex_);
+  void count(std::uint64_t SchedulerMetrics::*metric) MUSTER_EXCLUDES(metrics_mutex_);
 
   SyncStore& store_;
   const std::string name_space_;
   Random random_;
   std::vector<Job> jobs_;
   mutable Mutex metrics_mutex_;
-  SchedulerMetrics metrics_ GUARDED_BY(metrics_mutex_);
+  SchedulerMetrics metrics_ MUSTER_GUARDED_BY(metrics_mutex_);
 };
 
 }  // namespace muster

@@ -7,7 +7,7 @@
 
 // Answers that are lost, late or wrong, and leaders that do not know that they have been replaced.
 namespace muster {
-namespace {
+namespace scheduler_fault_test {
 
 using SchedulerFaultTest = SchedulerTest;
 
@@ -140,5 +140,5 @@ TEST_F(SchedulerFaultTest, AReplacedLeaderWithAnOpenGuardIsRefused) {
   EXPECT_EQ(a.scheduler->metrics().refused, 1);
 }
 
-}  // namespace
+}  // namespace scheduler_fault_test
 }  // namespace muster

@@ -10,7 +10,7 @@
 #include "plugins/test_stage.h"
 
 namespace muster {
-namespace {
+namespace scheduler_kill_test {
 
 using stage::Call;
 using stage::Fault;
@@ -136,5 +136,5 @@ TEST(SchedulerKillTest, EveryDueTimeStartsAtMostOnceAndExactlyOnceUnlessKilledAf
   for (std::uint64_t seed = 1; seed <= 150; ++seed) play(seed);
 }
 
-}  // namespace
+}  // namespace scheduler_kill_test
 }  // namespace muster

@@ -52,7 +52,7 @@ struct Worker {
   std::unique_ptr<Scheduler> scheduler;
 };
 
-class SchedulerTest : public testing::Test {
+class SchedulerTest : public ::testing::Test {
  protected:
   SchedulerTest() { stage_.clock.set_wall(kStart); }
   [[nodiscard]] std::string outcome() {

@@ -9,7 +9,7 @@
 #include "plugins/scheduler_scene.h"
 
 namespace muster {
-namespace {
+namespace scheduler_test {
 
 TEST_F(SchedulerTest, RunsEachDueTimeOnceAndNothingBefore) {
   Worker a(stage_, 1, runs_);
@@ -227,5 +227,5 @@ TEST_F(SchedulerTest, RefusesJobsThatCannotBe) {
   EXPECT_TRUE(scheduler.add({"b", "* * * * *", "UTC", {}}).is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace scheduler_test
 }  // namespace muster

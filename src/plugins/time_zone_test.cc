@@ -8,7 +8,7 @@
 #include "base/time.h"
 
 namespace muster {
-namespace {
+namespace time_zone_test {
 
 using std::chrono::local_days;
 using std::chrono::local_seconds;
@@ -123,5 +123,5 @@ TEST(ZoneRuleTest, RefusesWhatIsNoRule) {
   }
 }
 
-}  // namespace
+}  // namespace time_zone_test
 }  // namespace muster

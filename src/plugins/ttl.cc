@@ -29,7 +29,7 @@ std::optional<WallTime> time_field(const Json& json, const char* name) {
   return ms >= 0 ? std::optional(wall_from_ms(ms)) : std::nullopt;
 }
 
-std::chrono::milliseconds whole_ms(Duration d) {
+std::chrono::milliseconds rounded_up_ms(Duration d) {
   return std::chrono::ceil<std::chrono::milliseconds>(d);
 }
 
@@ -110,7 +110,7 @@ void Ttl::examine(const Key& key, const LeaseGuard& guard) {
   if (!guard.valid()) return count(&TtlMetrics::kept);
   if (is_tombstone(object->body)) return sweep(key, *object);
   const auto expiry = options_.expiry(object->body);
-  if (!expiry || store_.clock().wall_now() - whole_ms(options_.margin) < *expiry) {
+  if (!expiry || store_.clock().wall_now() - rounded_up_ms(options_.margin) < *expiry) {
     return count(&TtlMetrics::kept);
   }
   if (store_.capabilities().conditional_remove) {
@@ -134,7 +134,7 @@ void Ttl::sweep(const Key& key, const Object& tombstone) {
   }
   const auto removed_at = time_field(parse(tombstone.body), "_removedAt");
   if (!options_.sweep_after || !removed_at ||
-      store_.clock().wall_now() - whole_ms(*options_.sweep_after) < *removed_at) {
+      store_.clock().wall_now() - rounded_up_ms(*options_.sweep_after) < *removed_at) {
     return count(&TtlMetrics::kept);
   }
   // Not a read followed by a blind delete (S17): what was read can never change any more.
@@ -170,7 +170,7 @@ Status TtlRecord::write(Duration ttl, std::string_view fields, Precondition when
   std::string kept_fields(fields);  // It may be a view of fields_ itself.
   // One nonce until a write is confirmed, so that an earlier one that lands late is known again.
   if (nonce_ == Nonce{}) nonce_ = Nonce(random_.uuid());
-  json["_expiresAt"] = to_ms(store_->clock().wall_now() + whole_ms(ttl));
+  json["_expiresAt"] = to_ms(store_->clock().wall_now() + rounded_up_ms(ttl));
   json["nonce"] = nonce_.value();
   const std::string body = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   auto put = store_->put(key_, body, when);

@@ -60,7 +60,7 @@ class Ttl final : public CoordinatorPlugin {
  public:
   Ttl(SyncStore& store, TtlOptions options, Random random = system_random());
 
-  [[nodiscard]] TtlMetrics metrics() const EXCLUDES(metrics_mutex_);
+  [[nodiscard]] TtlMetrics metrics() const MUSTER_EXCLUDES(metrics_mutex_);
 
   [[nodiscard]] std::string name() const override { return "ttl"; }
   [[nodiscard]] Duration work_interval() const override { return options_.interval; }
@@ -74,7 +74,7 @@ class Ttl final : public CoordinatorPlugin {
   void bury(const Key& key, const Revision& revision, const LeaseGuard& guard);
   void sweep(const Key& key, const Object& tombstone);
   void settle(const Key& key, const Status& outcome, std::uint64_t TtlMetrics::*success);
-  void count(std::uint64_t TtlMetrics::*metric) EXCLUDES(metrics_mutex_);
+  void count(std::uint64_t TtlMetrics::*metric) MUSTER_EXCLUDES(metrics_mutex_);
 
   SyncStore& store_;
   const TtlOptions options_;
@@ -82,7 +82,7 @@ class Ttl final : public CoordinatorPlugin {
   std::deque<Key> page_;  ///< Listed and not yet examined; at most one page.
   std::string next_;      ///< Where the list goes on; empty at its beginning.
   mutable Mutex metrics_mutex_;
-  TtlMetrics metrics_ GUARDED_BY(metrics_mutex_);
+  TtlMetrics metrics_ MUSTER_GUARDED_BY(metrics_mutex_);
 };
 
 /// The writer's side of one record with an expiry: a JSON object that it owns, under a key that

@@ -7,7 +7,7 @@
 #include "plugins/test_stage.h"
 
 namespace muster {
-namespace {
+namespace ttl_test {
 
 using stage::Call;
 using stage::Fault;
@@ -19,7 +19,7 @@ std::string expiring(WallTime at) {
   return nlohmann::json{{"_expiresAt", to_ms(at)}}.dump();
 }
 
-class TtlTest : public testing::TestWithParam<bool> {
+class TtlTest : public ::testing::TestWithParam<bool> {
  protected:
   TtlTest() : process_(stage_.process()), term_(stage_.term(3)) {
     stage_.clock.set_wall(kNow);
@@ -56,7 +56,7 @@ class TtlTest : public testing::TestWithParam<bool> {
   std::unique_ptr<Ttl> ttl_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Stores, TtlTest, testing::Bool(), [](const auto& store) {
+INSTANTIATE_TEST_SUITE_P(Stores, TtlTest, ::testing::Bool(), [](const auto& store) {
   return store.param ? "RemovesAtARevision" : "CannotRemoveAtARevision";
 });
 
@@ -300,5 +300,5 @@ TEST_P(TtlTest, AnUnclearCreationIsReadBack) {
       TtlRecord::create(process_.sync, "records/", "{}", 10s, Random(6)).is(Errc::kAmbiguous));
 }
 
-}  // namespace
+}  // namespace ttl_test
 }  // namespace muster

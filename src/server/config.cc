@@ -13,36 +13,32 @@
 namespace muster {
 namespace {
 
-Error wrong(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
-
 bool on_s3(const ServerConfig& config) {
   return config.engine.starts_with("s3:");
 }
 
 Status check_engine(const ServerConfig& config) {
   if (config.engine.empty()) {
-    return wrong("there is nowhere to keep state; give --data-dir, --engine, or --dev to try it");
+    return invalid("there is nowhere to keep state; give --data-dir, --engine, or --dev to try it");
   }
   if (config.managed()) {
-    if (config.data_dir.empty()) return wrong("a managed engine needs a --data-dir of its own");
+    if (config.data_dir.empty()) return invalid("a managed engine needs a --data-dir of its own");
     return Done{};
   }
   if (!config.peers.empty() || !config.join.empty() || config.peer_listen) {
-    return wrong("--peers, --join and --peer-listen are for --engine managed; with " +
-                 config.engine.substr(0, config.engine.find(':')) +
-                 ":// every server is simply given the same --engine");
+    return invalid("--peers, --join and --peer-listen are for --engine managed; with " +
+                   config.engine.substr(0, config.engine.find(':')) +
+                   ":// every server is simply given the same --engine");
   }
   const ServerConfig unset;
   if (config.etcd != unset.etcd || config.engine_quota_mb != unset.engine_quota_mb) {
-    return wrong(
+    return invalid(
         "--etcd and --engine-quota-mb are for --engine managed, which runs an etcd itself");
   }
   const auto url = Url::parse(config.engine);
-  if (!url) return wrong("--engine: " + url.error().message);
+  if (!url) return invalid("--engine: " + url.error().message);
   if (url->scheme != "file" && url->scheme != "etcd" && url->scheme != "s3") {
-    return wrong(
+    return invalid(
         "--engine is file:///dir, etcd://host:port/prefix, s3://bucket/prefix or managed, "
         "not " +
         url->scheme + ":");
@@ -56,39 +52,39 @@ Status check_peers(const ServerConfig& config) {
   for (const ServerConfig::Peer& peer : config.peers) {
     if (Status status = validate_name("peer", peer.id); !status) return status;
     if (peer.address.port == 0 || peer.address.is_wildcard()) {
-      return wrong("--peers: the others cannot reach " + peer.id + " at " +
-                   peer.address.to_string());
+      return invalid("--peers: the others cannot reach " + peer.id + " at " +
+                     peer.address.to_string());
     }
-    if (!ids.insert(peer.id).second) return wrong("--peers names " + peer.id + " twice");
+    if (!ids.insert(peer.id).second) return invalid("--peers names " + peer.id + " twice");
     if (!addresses.insert(peer.address.to_string()).second) {
-      return wrong("--peers gives " + peer.address.to_string() + " to two servers");
+      return invalid("--peers gives " + peer.address.to_string() + " to two servers");
     }
   }
   if (!config.join.empty()) {
     if (ids.contains(config.id) || config.peer_listen) return Done{};
-    return wrong("a server that joins says where the others reach its engine: --peers " +
-                 config.id + "=HOST:9001");
+    return invalid("a server that joins says where the others reach its engine: --peers " +
+                   config.id + "=HOST:9001");
   }
   if (!ids.contains(config.id)) {
-    return wrong("--peers must name this server too: its --id is " + config.id);
+    return invalid("--peers must name this server too: its --id is " + config.id);
   }
   const std::size_t count = config.peers.size();
   if (count == 1 || count == 3 || count == 5) return Done{};
-  return wrong("--peers names " + std::to_string(count) +
-               " servers; a cluster begins with 1, 3 or 5, as an even number stands no more "
-               "failures than one less");
+  return invalid("--peers names " + std::to_string(count) +
+                 " servers; a cluster begins with 1, 3 or 5, as an even number stands no more "
+                 "failures than one less");
 }
 
 // Several would race for the empty engine; one that restores is joined by the others afterwards.
 Status check_restore(const ServerConfig& config) {
   if (config.restore.empty()) return Done{};
   if (!config.managed()) {
-    return wrong("--restore is for --engine managed; this one is filled by: muster restore " +
-                 config.restore + " --engine " + config.engine.substr(0, config.engine.find(':')) +
-                 "://…");
+    return invalid("--restore is for --engine managed; this one is filled by: muster restore " +
+                   config.restore + " --engine " +
+                   config.engine.substr(0, config.engine.find(':')) + "://…");
   }
   if (config.peers.size() == 1 && config.join.empty()) return Done{};
-  return wrong(
+  return invalid(
       "--restore founds a managed engine of one: name only this server in --peers, and "
       "let the others --join it afterwards");
 }
@@ -105,35 +101,35 @@ std::string certificate_commands(const ServerConfig& config) {
 Status check_crl(const ServerConfig& config) {
   const bool any = !config.crl_file.empty() || !config.crl_url.empty();
   if (config.insecure && any) {
-    return wrong("--insecure contradicts --crl-file and --crl-url: nobody shows a certificate");
+    return invalid("--insecure contradicts --crl-file and --crl-url: nobody shows a certificate");
   }
   if (!config.crl_file.empty() && !config.crl_url.empty()) {
-    return wrong("--crl-file and --crl-url both say where the list comes from; keep one");
+    return invalid("--crl-file and --crl-url both say where the list comes from; keep one");
   }
   if (!config.crl_url.empty() && !config.crl_url.starts_with("http://") &&
       !config.crl_url.starts_with("https://")) {
-    return wrong("--crl-url is http://… or https://…; a file is --crl-file");
+    return invalid("--crl-url is http://… or https://…; a file is --crl-file");
   }
   if (config.crl_max_age > config.crl_refresh) return Done{};
-  return wrong("crl_max_age " + format_duration(config.crl_max_age) +
-               " must be longer than crl_refresh " + format_duration(config.crl_refresh) +
-               ", or everybody is shut out between two lists");
+  return invalid("crl_max_age " + format_duration(config.crl_max_age) +
+                 " must be longer than crl_refresh " + format_duration(config.crl_refresh) +
+                 ", or everybody is shut out between two lists");
 }
 
 Status check_tls(const ServerConfig& config) {
   const TlsFiles& tls = config.tls;
   const bool any = !tls.cert.empty() || !tls.key.empty() || !tls.ca.empty();
   if (config.insecure && any) {
-    return wrong("--insecure contradicts --cert, --key and --cacert; keep one of the two");
+    return invalid("--insecure contradicts --cert, --key and --cacert; keep one of the two");
   }
   if (!config.insecure && (tls.cert.empty() || tls.key.empty() || tls.ca.empty())) {
-    return wrong(
+    return invalid(
         "mutual TLS needs --cert, --key and --cacert; plaintext is --insecure, on loopback only. "
         "To make them: " +
         certificate_commands(config));
   }
   if (config.connection_max_age < 1s || config.connection_max_age > 24h) {
-    return wrong("connection_max_age must be at least 1s and at most 24h");
+    return invalid("connection_max_age must be at least 1s and at most 24h");
   }
   return check_crl(config);
 }
@@ -141,20 +137,20 @@ Status check_tls(const ServerConfig& config) {
 Status check_limits(const ServerConfig& config) {
   if (config.limited) return config.limits.validate(config.membership.heartbeat_interval);
   if (config.listen.is_loopback()) return Done{};
-  return wrong("--limits off is for loopback only, and --listen is " + config.listen.to_string());
+  return invalid("--limits off is for loopback only, and --listen is " + config.listen.to_string());
 }
 
 Status check_listeners(const ServerConfig& config) {
   if (config.listen.is_wildcard() && !config.advertise) {
-    return wrong("--listen " + config.listen.to_string() +
-                 " is no address for clients to dial; say with --advertise HOST:PORT which is");
+    return invalid("--listen " + config.listen.to_string() +
+                   " is no address for clients to dial; say with --advertise HOST:PORT which is");
   }
   if (config.advertise && (config.advertise->is_wildcard() || config.advertise->port == 0)) {
-    return wrong("--advertise " + config.advertise->to_string() + " cannot be dialled");
+    return invalid("--advertise " + config.advertise->to_string() + " cannot be dialled");
   }
   if (config.managed() && config.own_peer().is_wildcard()) {
-    return wrong("--peer-listen " + config.own_peer().to_string() +
-                 " is no address for peers to dial; name this server in --peers");
+    return invalid("--peer-listen " + config.own_peer().to_string() +
+                   " is no address for peers to dial; name this server in --peers");
   }
   if (!config.insecure) return Done{};
   std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};
@@ -163,10 +159,10 @@ Status check_listeners(const ServerConfig& config) {
   if (config.http_listen) open.emplace_back("--http-listen", *config.http_listen);
   for (const auto& [name, address] : open) {
     if (address.is_loopback()) continue;
-    return wrong(name + " " + address.to_string() +
-                 " is open to other machines, which --insecure does not allow; give a loopback "
-                 "address, or certificates: " +
-                 certificate_commands(config));
+    return invalid(name + " " + address.to_string() +
+                   " is open to other machines, which --insecure does not allow; give a loopback "
+                   "address, or certificates: " +
+                   certificate_commands(config));
   }
   return Done{};
 }
@@ -178,7 +174,7 @@ Status check_timings(const ServerConfig& config) {
   const Duration reach = candidate.lease + config.membership.heartbeat_batch_interval +
                          config.membership.heartbeat_interval;
   if (reach < config.membership.suspect_timeout) return Done{};
-  return wrong(
+  return invalid(
       "lease_timeout " + format_duration(candidate.lease) + " + heartbeat_batch_interval " +
       format_duration(config.membership.heartbeat_batch_interval) + " + heartbeat_interval " +
       format_duration(config.membership.heartbeat_interval) + " = " + format_duration(reach) +

@@ -18,10 +18,6 @@ struct Value {
 /// By option name. The first source to give an option wins.
 using Values = std::map<std::string, Value>;
 
-Error wrong(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
-
 const ServerOption* find(const std::string& name) {
   for (const ServerOption& option : server_options()) {
     if (option.name == name) return &option;
@@ -51,27 +47,27 @@ Status take_words(const std::vector<std::string>& words, Values& values, ServerC
     if (word == "-h" || word == "--help") return command.help = true, Status(Done{});
     if (word == "--version") return command.version = true, Status(Done{});
     if (!word.starts_with("--")) {
-      return wrong("unexpected argument " + word + "; musterd --help lists the options");
+      return invalid("unexpected argument " + word + "; musterd --help lists the options");
     }
     const auto equals = word.find('=');
     const std::string name = word.substr(2, equals == word.npos ? word.npos : equals - 2);
     const ServerOption* option = find(name);
     if (option == nullptr && name != "config") {
       const std::string near = did_you_mean(name, "--", {"config", "help", "version"});
-      return wrong("unknown option --" + name +
-                   (near.empty() ? "; musterd --help lists them" : near));
+      return invalid("unknown option --" + name +
+                     (near.empty() ? "; musterd --help lists them" : near));
     }
     std::string value = "on";
     if (equals != word.npos) {
       value = word.substr(equals + 1);
     } else if (option == nullptr || !option->type.empty()) {
-      if (++i == words.size()) return wrong("--" + name + " needs a value");
+      if (++i == words.size()) return invalid("--" + name + " needs a value");
       value = words[i];
     }
     const bool again = name == "config" ? !file.empty() : values.contains(name);
-    if (again) return wrong("--" + name + " is given more than once; keep one of them");
+    if (again) return invalid("--" + name + " is given more than once; keep one of them");
     if (name == "config") {
-      if (value.empty()) return wrong("--config needs the name of a file");
+      if (value.empty()) return invalid("--config needs the name of a file");
       file = value;
     } else {
       values[name] = {value, "--" + name};
@@ -95,12 +91,12 @@ void take_environment(const EnvironmentLookup& environment, Values& values, std:
 /// `where` is put before each line number.
 Status take_yaml(const std::string& yaml, const std::string& where, Values& values) {
   const auto settings = read_settings(yaml);
-  if (!settings) return wrong(where + settings.error().message);
+  if (!settings) return invalid(where + settings.error().message);
   for (const Setting& setting : *settings) {
     const std::string source = where + "line " + std::to_string(setting.line) + ", " + setting.name;
     if (find(setting.name) == nullptr) {
-      return wrong(where + "line " + std::to_string(setting.line) + ": unknown option " +
-                   setting.name + did_you_mean(setting.name, "", {}));
+      return invalid(where + "line " + std::to_string(setting.line) + ": unknown option " +
+                     setting.name + did_you_mean(setting.name, "", {}));
     }
     values.try_emplace(setting.name, Value{setting.value, source});
   }
@@ -112,7 +108,7 @@ Status take_file(const std::string& path, Values& values) {
   std::ostringstream text;
   if (file) text << file.rdbuf();
   if (!file || !text) {
-    return wrong("cannot read the file " + path + "; check --config and its permissions");
+    return invalid("cannot read the file " + path + "; check --config and its permissions");
   }
   return take_yaml(text.str(), path + ", ", values);
 }
@@ -123,7 +119,7 @@ Status apply_values(const Values& values, ServerConfig& config) {
     const auto it = values.find(option.name);
     if (it == values.end()) continue;
     if (Status status = option.set(config, it->second.text); !status) {
-      return wrong(it->second.source + ": " + status.error().message);
+      return invalid(it->second.source + ": " + status.error().message);
     }
   }
   return Done{};

@@ -10,9 +10,9 @@
 #include "base/text.h"
 
 namespace muster {
-namespace {
+namespace config_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Words = std::vector<std::string>;
 
 Result<ServerCommand> read(const Words& words,
@@ -64,7 +64,7 @@ std::string problem_in(const std::string& yaml) {
 TEST(ServerConfigTest, DevNeedsNothingElse) {
   const ServerConfig dev = config({"--dev"});
   EXPECT_TRUE(dev.insecure);
-  EXPECT_THAT(dev.data_dir, testing::EndsWith("/.muster"));
+  EXPECT_THAT(dev.data_dir, ::testing::EndsWith("/.muster"));
   EXPECT_EQ(dev.engine, "file://" + dev.data_dir + "/store");
   EXPECT_EQ(dev.listen.to_string(), "127.0.0.1:9000");
   EXPECT_FALSE(dev.id.empty());
@@ -382,5 +382,5 @@ TEST(AddressTest, ReadsBackWhatItWrites) {
   EXPECT_FALSE(Address::parse("127.evil.example:1")->is_loopback());
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace muster

@@ -67,11 +67,11 @@ class ServerLog {
       : json_(config.log_json), id_(config.id), output_(std::move(output)) {}
 
   /// Where it is counted what was not written; null: nowhere.
-  void count_in(server::Metrics* metrics) EXCLUDES(mutex_) {
+  void count_in(server::Metrics* metrics) MUSTER_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     metrics_ = metrics;
   }
-  void write(LogLine line) EXCLUDES(mutex_) {
+  void write(LogLine line) MUSTER_EXCLUDES(mutex_) {
     {
       MutexLock lock(mutex_);
       const LogThrottle::Verdict verdict = throttle_.judge(line, boot_now());
@@ -96,8 +96,8 @@ class ServerLog {
   const std::string id_;
   const OutputPtr output_;
   Mutex mutex_;
-  LogThrottle throttle_ GUARDED_BY(mutex_);
-  server::Metrics* metrics_ GUARDED_BY(mutex_) = nullptr;
+  LogThrottle throttle_ MUSTER_GUARDED_BY(mutex_);
+  server::Metrics* metrics_ MUSTER_GUARDED_BY(mutex_) = nullptr;
 };
 
 /// What an operator may change while a server runs, read as it was at the start.

@@ -5,7 +5,7 @@
 #include "platform/event_loop.h"
 
 namespace muster {
-namespace {
+namespace open_test {
 
 using ::testing::HasSubstr;
 
@@ -39,5 +39,5 @@ TEST(OpenStoreTest, WhatAStoreCannotUseIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace open_test
 }  // namespace muster

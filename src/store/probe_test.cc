@@ -12,9 +12,9 @@
 #include "store/memory/memory_store.h"
 
 namespace muster {
-namespace {
+namespace probe_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// The ways in which stores have been seen to break their promises, or to be out of reach.
 enum class Flaw {
@@ -139,7 +139,7 @@ class FlawedStore final : public ObjectStore {
   int calls_until_failure_ = 0;
 };
 
-class ProbeTest : public testing::Test {
+class ProbeTest : public ::testing::Test {
  protected:
   Status probe(ObjectStore& store) {
     std::optional<Status> verdict;
@@ -187,18 +187,18 @@ TEST_P(UnsafeStoreTest, IsRefusedWithTheFailedStepNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Plants, UnsafeStoreTest,
-                         testing::Values(Plant{Flaw::kCreatesTwice, "create twice"},
-                                         Plant{Flaw::kWritesAndSaysConflict, "create twice"},
-                                         Plant{Flaw::kIgnoresRevisions, "stale revision"},
-                                         Plant{Flaw::kRefusesRightRevision, "right revision"},
-                                         Plant{Flaw::kRevisionNeverChanges, "right revision"},
-                                         Plant{Flaw::kReadsAreStale, "right revision"},
-                                         Plant{Flaw::kNeverSaysUnchanged, "unchanged"},
-                                         Plant{Flaw::kListsLate, "list after write"},
-                                         Plant{Flaw::kRemovesAtStaleRevision, "stale removal"},
-                                         Plant{Flaw::kKeepsRemovedObjects, "removal"},
-                                         Plant{Flaw::kIgnoresRevisionsOfAbsentObjects,
-                                               "revision of an absent object"}));
+                         ::testing::Values(Plant{Flaw::kCreatesTwice, "create twice"},
+                                           Plant{Flaw::kWritesAndSaysConflict, "create twice"},
+                                           Plant{Flaw::kIgnoresRevisions, "stale revision"},
+                                           Plant{Flaw::kRefusesRightRevision, "right revision"},
+                                           Plant{Flaw::kRevisionNeverChanges, "right revision"},
+                                           Plant{Flaw::kReadsAreStale, "right revision"},
+                                           Plant{Flaw::kNeverSaysUnchanged, "unchanged"},
+                                           Plant{Flaw::kListsLate, "list after write"},
+                                           Plant{Flaw::kRemovesAtStaleRevision, "stale removal"},
+                                           Plant{Flaw::kKeepsRemovedObjects, "removal"},
+                                           Plant{Flaw::kIgnoresRevisionsOfAbsentObjects,
+                                                 "revision of an absent object"}));
 
 TEST_F(ProbeTest, TheOtherDialectIsTriedOnceWhenTheRightRevisionIsRefused) {
   FlawedStore store(loop_, Flaw::kRefusesRightRevision);
@@ -235,14 +235,14 @@ TEST_P(UnreachableStoreTest, IsNotCalledUnsafe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Outages, UnreachableStoreTest,
-                         testing::Values(Outage{"get", 0, Errc::kUnavailable, Errc::kUnavailable},
-                                         Outage{"get", 2, Errc::kUnavailable, Errc::kUnavailable},
-                                         Outage{"put", 0, Errc::kAmbiguous, Errc::kUnavailable},
-                                         Outage{"put", 1, Errc::kAmbiguous, Errc::kUnavailable},
-                                         Outage{"put", 2, Errc::kThrottled, Errc::kThrottled},
-                                         Outage{"put", 0, Errc::kDenied, Errc::kDenied},
-                                         Outage{"list", 0, Errc::kUnavailable,
-                                                Errc::kUnavailable}));
+                         ::testing::Values(Outage{"get", 0, Errc::kUnavailable, Errc::kUnavailable},
+                                           Outage{"get", 2, Errc::kUnavailable, Errc::kUnavailable},
+                                           Outage{"put", 0, Errc::kAmbiguous, Errc::kUnavailable},
+                                           Outage{"put", 1, Errc::kAmbiguous, Errc::kUnavailable},
+                                           Outage{"put", 2, Errc::kThrottled, Errc::kThrottled},
+                                           Outage{"put", 0, Errc::kDenied, Errc::kDenied},
+                                           Outage{"list", 0, Errc::kUnavailable,
+                                                  Errc::kUnavailable}));
 
 class ResendingProxyTest : public ProbeTest, public testing::WithParamInterface<Flaw> {};
 
@@ -257,9 +257,9 @@ TEST_P(ResendingProxyTest, DoesNotMakeAStoreUnsafe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Writes, ResendingProxyTest,
-                         testing::Values(Flaw::kCreatesAreSentTwice,
-                                         Flaw::kReplacementsAreSentTwice,
-                                         Flaw::kRemovalsAreSentTwice));
+                         ::testing::Values(Flaw::kCreatesAreSentTwice,
+                                           Flaw::kReplacementsAreSentTwice,
+                                           Flaw::kRemovalsAreSentTwice));
 
 TEST_F(ProbeTest, EndsSilentlyWithItsStore) {
   int answers = 0;
@@ -271,5 +271,5 @@ TEST_F(ProbeTest, EndsSilentlyWithItsStore) {
   EXPECT_EQ(answers, 0);
 }
 
-}  // namespace
+}  // namespace probe_test
 }  // namespace muster

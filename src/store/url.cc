@@ -7,10 +7,6 @@
 namespace muster {
 namespace {
 
-Error bad(std::string why) {
-  return {Errc::kInvalid, std::move(why)};
-}
-
 Status parse_query(std::string_view text, std::map<std::string, std::string>& query) {
   if (text.empty()) return Done{};
   for (const std::string_view pair : split(text, '&')) {
@@ -20,9 +16,9 @@ Status parse_query(std::string_view text, std::map<std::string, std::string>& qu
                                                         : percent_decode(pair.substr(equals + 1));
     if (!name) return name.error();
     if (!value) return value.error();
-    if (name->empty()) return bad("the store address has an option without a name after '?'");
+    if (name->empty()) return invalid("the store address has an option without a name after '?'");
     if (!query.emplace(*name, *value).second) {
-      return bad("the store address gives the option \"" + *name + "\" twice");
+      return invalid("the store address gives the option \"" + *name + "\" twice");
     }
   }
   return Done{};
@@ -35,16 +31,17 @@ Status parse_authority(std::string_view text, Url& url) {
     const auto user = percent_decode(login.substr(0, colon));
     const auto password = colon == std::string_view::npos ? Result<std::string>(std::string())
                                                           : percent_decode(login.substr(colon + 1));
-    if (!user || !password) return bad("the user or password in the store address is malformed");
+    if (!user || !password)
+      return invalid("the user or password in the store address is malformed");
     url.user = *user;
     url.password = *password;
     text.remove_prefix(at + 1);
   }
   if (text.empty()) return Done{};
   for (const std::string_view host : split(text, ',')) {
-    if (host.empty()) return bad("the store address has an empty host between commas");
+    if (host.empty()) return invalid("the store address has an empty host between commas");
     if (host.find_first_of(" \t\r\n\"<>\\^`{|}") != std::string_view::npos) {
-      return bad("the store address has a host with characters that no host has");
+      return invalid("the store address has a host with characters that no host has");
     }
     url.hosts.emplace_back(host);
   }
@@ -57,13 +54,13 @@ Result<Url> Url::parse(std::string_view text) {
   Url url;
   const auto colon = text.find(':');
   if (colon == std::string_view::npos || colon == 0) {
-    return bad(
+    return invalid(
         "a store address begins with its scheme, such as file:///var/lib/app or s3://bucket");
   }
   url.scheme = to_lower(text.substr(0, colon));
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      return bad("the store address holds a control character");
+      return invalid("the store address holds a control character");
     }
   }
   std::string_view rest = text.substr(colon + 1);
@@ -73,7 +70,7 @@ Result<Url> Url::parse(std::string_view text) {
   }
   if (rest.empty() && url.scheme == "memory") return url;
   if (!rest.starts_with("//")) {
-    return bad("the store address " + url.scheme + ":… lacks the // after its scheme");
+    return invalid("the store address " + url.scheme + ":… lacks the // after its scheme");
   }
   rest.remove_prefix(2);
   const auto slash = rest.find('/');
@@ -82,7 +79,7 @@ Result<Url> Url::parse(std::string_view text) {
   const bool keep_slash = url.scheme == "file";
   const auto path = percent_decode(rest.substr(keep_slash ? slash : slash + 1));
   if (!path) return path.error();
-  if (path->find('\0') != std::string::npos) return bad("the store address holds a zero byte");
+  if (path->find('\0') != std::string::npos) return invalid("the store address holds a zero byte");
   url.path = *path;
   return url;
 }

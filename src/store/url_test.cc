@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace url_test {
 
 TEST(UrlTest, EachSchemeIsTakenApart) {
   EXPECT_EQ(Url::parse("memory:")->scheme, "memory");
@@ -33,5 +33,5 @@ TEST(UrlTest, BadAddressesAreRefusedWithASentence) {
   }
 }
 
-}  // namespace
+}  // namespace url_test
 }  // namespace muster

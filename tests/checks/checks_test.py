@@ -87,6 +87,17 @@ class IncludesTest(CheckTest):
         self.write("src/server/rpc/a.cc", '#include "client/client.h"\n')
         self.assert_finds("includes", "src/server/rpc/a.cc:1: server must not include client")
 
+    def test_a_source_includes_its_own_header_first(self):
+        for name in ("a.h", "b.h", "c.h"):
+            self.write(f"src/core/{name}", "#pragma once\n")
+        self.write("src/core/a.cc", '#include "core/a.h"\n\n#include <string>\n')
+        self.write("src/core/a_test.cc", "#include <gtest/gtest.h>\n")
+        self.assert_passes("includes")
+        self.write("src/core/b.cc", '#include <string>\n#include "core/b.h"\n')
+        self.write("src/core/c_test.cc", '#include <gtest/gtest.h>\n#include "core/c.h"\n')
+        self.assert_finds("includes", 'src/core/b.cc:1: a source includes its own header first: "core/b.h"',
+                          'src/core/c_test.cc:1: a source includes its own header first: "core/c.h"')
+
     def test_generated_headers_stay_at_the_wire(self):
         for path in ("src/server/rpc/a.cc", "src/client/a.cc", "src/store/etcd/a.cc"):
             self.write(path, '#include "muster/v1/coordinator.pb.h"\n')
@@ -338,10 +349,15 @@ class CompiledTest(CheckTest):
         self.write("src/base/planted.cc", "namespace muster {}\n")
 
     def test_headers_finds_one_that_needs_another(self):
-        self.write("src/base/planted.h", "#pragma once\n#include <string>\nstd::string name();\n")
+        self.write("src/base/lone.h", "#pragma once\n#include <string>\nstd::string name();\n")
         self.assert_passes("headers")
-        self.write("src/base/planted.h", "#pragma once\n\nstd::string name();\n")
-        self.assert_finds("headers", "src/base/planted.h:3:", "error: ")
+        self.write("src/base/lone.h", "#pragma once\n\nstd::string name();\n")
+        self.assert_finds("headers", "src/base/lone.h:3:", "error: ")
+
+    def test_threads_compiles_each_source_alone(self):
+        self.write("src/base/first.cc", "#include <string>\nstd::string first() { return {}; }\n")
+        self.write("src/base/second.cc", "std::string second() { return {}; }\n")
+        self.assert_finds("threads", "src/base/second.cc:1:", "error: ")
 
     def test_threads_finds_an_unguarded_access(self):
         counter = """\
@@ -357,7 +373,7 @@ class CompiledTest(CheckTest):
 
              private:
               Mutex mutex_;
-              int value_ GUARDED_BY(mutex_) = 0;
+              int value_ MUSTER_GUARDED_BY(mutex_) = 0;
             }};
             void use() {{
               Counter counter;

@@ -7,7 +7,7 @@
 #include "tests/cli/muster_program.h"
 
 namespace muster {
-namespace {
+namespace certs_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -248,5 +248,5 @@ TEST_F(CertsTest, PeersOfAnEtcdClusterAcceptServerCertificatesAndOnlyTls13) {
   EXPECT_EQ(code, 0) << output_;
 }
 
-}  // namespace
+}  // namespace certs_test
 }  // namespace muster

@@ -9,7 +9,7 @@
 #include "tests/cli/muster_program.h"
 
 namespace muster {
-namespace {
+namespace election_test {
 
 using nlohmann::json;
 
@@ -152,5 +152,5 @@ TEST_F(MusterElectionTest, ASecondProcessWithTheSameIdIsReported) {
   EXPECT_EQ(second.next("trouble")["kind"], "duplicate-worker");
 }
 
-}  // namespace
+}  // namespace election_test
 }  // namespace muster

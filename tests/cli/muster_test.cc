@@ -5,7 +5,7 @@
 #include "tests/cli/muster_program.h"
 
 namespace muster {
-namespace {
+namespace muster_test {
 
 using testing::HasSubstr;
 
@@ -89,5 +89,5 @@ TEST(MusterTest, OutputThatNobodyTakesIsAnErrorAndNoSignal) {
   EXPECT_EQ(leader.json()["epoch"], 1);
 }
 
-}  // namespace
+}  // namespace muster_test
 }  // namespace muster

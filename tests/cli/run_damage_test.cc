@@ -7,7 +7,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_damage_test {
 
 using testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -70,5 +70,5 @@ TEST_F(RunDamageTest, ADamagedOrderIsReplacedByTheNext) {
   EXPECT_THAT(asked.out, HasSubstr("n1 obeys"));
 }
 
-}  // namespace
+}  // namespace run_damage_test
 }  // namespace muster

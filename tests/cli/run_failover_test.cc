@@ -4,7 +4,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_failover_test {
 
 using testing::HasSubstr;
 
@@ -244,5 +244,5 @@ TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {
   EXPECT_THAT(exit["reason"].get<std::string>(), HasSubstr("was handed over"));
 }
 
-}  // namespace
+}  // namespace run_failover_test
 }  // namespace muster

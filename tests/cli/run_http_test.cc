@@ -5,7 +5,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_http_test {
 
 using testing::HasSubstr;
 using Json = nlohmann::json;
@@ -52,5 +52,5 @@ TEST(RunHttpTest, AnswersBeforeTheStoreDoes) {
   EXPECT_EQ(runner.terminate(), 128 + SIGTERM);
 }
 
-}  // namespace
+}  // namespace run_http_test
 }  // namespace muster

@@ -6,7 +6,7 @@
 #include "tests/support/musterd_cluster.h"
 
 namespace muster {
-namespace {
+namespace run_musterd_test {
 
 class RunOnMusterdTest : public ::testing::Test {
  protected:
@@ -70,5 +70,5 @@ TEST_F(RunOnMusterdTest, KillNineMovesTheCommand) {
   EXPECT_LT(boot_now() - killed, 10s);
 }
 
-}  // namespace
+}  // namespace run_musterd_test
 }  // namespace muster

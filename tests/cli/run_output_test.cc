@@ -7,7 +7,7 @@
 #include "tests/support/full_pipe.h"
 
 namespace muster {
-namespace {
+namespace run_output_test {
 
 /// A program that does not outlive this.
 class Guest {
@@ -67,5 +67,5 @@ TEST(RunOutputTest, ClosedStandardDescriptorsAreNoTrouble) {
   EXPECT_EQ(content(proof), "/dev/null\n");
 }
 
-}  // namespace
+}  // namespace run_output_test
 }  // namespace muster

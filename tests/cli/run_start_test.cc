@@ -7,7 +7,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_start_test {
 
 using testing::HasSubstr;
 
@@ -54,5 +54,5 @@ TEST_F(RunStartTest, AStoreThatWasHardlyAskedIsNotCalledSilent) {
   EXPECT_THAT(waited.err, HasSubstr("not leading job after 0s"));
 }
 
-}  // namespace
+}  // namespace run_start_test
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_stop_test {
 
 class RunStopTest : public testing::Test {
  protected:
@@ -47,5 +47,5 @@ TEST_F(RunStopTest, SeveralCommandsStopInReverseOrderWhateverTheSignal) {
   EXPECT_EQ(words, "cba");
 }
 
-}  // namespace
+}  // namespace run_stop_test
 }  // namespace muster

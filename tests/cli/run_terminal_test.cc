@@ -5,7 +5,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_terminal_test {
 
 /// What is typed before the terminal was lent is for muster.
 const std::string kReady = "until ps -o stat= -p $$ | grep -q +; do sleep 0.02; done; echo ready; ";
@@ -51,5 +51,5 @@ TEST_F(RunTerminalTest, TheInterruptKeyEndsACommandThatIsAlwaysRestarted) {
   EXPECT_EQ(person.finish(), 128 + SIGINT);
 }
 
-}  // namespace
+}  // namespace run_terminal_test
 }  // namespace muster

@@ -8,7 +8,7 @@
 #include "tests/cli/run_program.h"
 
 namespace muster {
-namespace {
+namespace run_test {
 
 using testing::HasSubstr;
 
@@ -373,5 +373,5 @@ TEST_F(RunTest, AVariableThatLooksLikeASlipIsRefusedAndOthersArePassedOver) {
   EXPECT_EQ(job({}, {"true"}, others).code, 0);
 }
 
-}  // namespace
+}  // namespace run_test
 }  // namespace muster

@@ -9,7 +9,7 @@
 #include "tests/support/silent_server.h"
 
 namespace muster {
-namespace {
+namespace topology_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -196,5 +196,5 @@ TEST(MusterServersTest, ABackupIsAFileThatIsThereWhenItIsWhole) {
   EXPECT_FALSE(std::filesystem::exists(dir.path() / "engine"));
 }
 
-}  // namespace
+}  // namespace topology_test
 }  // namespace muster

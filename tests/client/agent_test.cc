@@ -9,7 +9,7 @@
 #include "tests/support/scripted_coordinator.h"
 
 namespace muster::client {
-namespace {
+namespace agent_test {
 
 NodeSpec spec(const std::string& id) {
   NodeSpec s;
@@ -100,8 +100,8 @@ class Registry {
 
   Mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::string, std::string> generations_ GUARDED_BY(mutex_);
-  std::map<std::pair<std::string, int>, int> reports_ GUARDED_BY(mutex_);
+  std::map<std::string, std::string> generations_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::pair<std::string, int>, int> reports_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// What an agent told, for another thread to wait for.
@@ -127,7 +127,7 @@ class AgentLog {
  private:
   Mutex mutex_;
   std::condition_variable changed_;
-  std::deque<AgentEvent> events_ GUARDED_BY(mutex_);
+  std::deque<AgentEvent> events_ MUSTER_GUARDED_BY(mutex_);
 };
 
 class NodeAgentTest : public testing::Test {
@@ -213,5 +213,5 @@ TEST_F(NodeAgentTest, NothingIsLeftWhenItIsDestroyedInTheMiddleOfThings) {
   EXPECT_TRUE(client->call(HealthCheck{}).is(Errc::kUnsupported)) << "the client lives on";
 }
 
-}  // namespace
+}  // namespace agent_test
 }  // namespace muster::client

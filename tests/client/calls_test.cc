@@ -13,7 +13,7 @@
 #include "tests/support/silent_server.h"
 
 namespace muster::client {
-namespace {
+namespace calls_test {
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -331,5 +331,5 @@ TEST(BackupTest, CopiesEveryByte) {
               }).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace calls_test
 }  // namespace muster::client

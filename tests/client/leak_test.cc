@@ -6,7 +6,7 @@
 #include "tests/support/scripted_coordinator.h"
 
 namespace muster::client {
-namespace {
+namespace leak_test {
 
 std::ptrdiff_t entries(const char* directory) {
   return std::distance(std::filesystem::directory_iterator(directory),
@@ -37,5 +37,5 @@ TEST(ClientLeakTest, TenThousandConnectsLeaveNothingBehind) {
   EXPECT_LE(entries("/proc/self/task"), threads + 4);
 }
 
-}  // namespace
+}  // namespace leak_test
 }  // namespace muster::client

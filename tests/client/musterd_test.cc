@@ -11,7 +11,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::client {
-namespace {
+namespace musterd_test {
 
 using ::muster::testing::EtcdCluster;
 using ::muster::testing::eventually;
@@ -82,11 +82,11 @@ class History {
 
  private:
   Mutex mutex_;
-  std::map<TopologyVersion, std::shared_ptr<const TopologyView>> views_ GUARDED_BY(mutex_);
-  TopologyVersion last_ GUARDED_BY(mutex_);
-  int faults_ GUARDED_BY(mutex_) = 0;
-  int snapshots_ GUARDED_BY(mutex_) = 0;
-  int breaks_ GUARDED_BY(mutex_) = 0;
+  std::map<TopologyVersion, std::shared_ptr<const TopologyView>> views_ MUSTER_GUARDED_BY(mutex_);
+  TopologyVersion last_ MUSTER_GUARDED_BY(mutex_);
+  int faults_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int snapshots_ MUSTER_GUARDED_BY(mutex_) = 0;
+  int breaks_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 /// Three servers on one real etcd.
@@ -313,5 +313,5 @@ TEST(ClientDevServerTest, AnAgentReportsItsDrainAndLeaves) {
   EXPECT_TRUE(eventually([&] { return (*agent)->topology()->size() == 0; }));
 }
 
-}  // namespace
+}  // namespace musterd_test
 }  // namespace muster::client

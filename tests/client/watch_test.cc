@@ -9,7 +9,7 @@
 #include "tests/support/scripted_coordinator.h"
 
 namespace muster::client {
-namespace {
+namespace watch_test {
 
 using testing::ElementsAre;
 
@@ -51,7 +51,7 @@ class EventLog {
  private:
   Mutex mutex_;
   std::condition_variable ready_;
-  std::deque<std::string> words_ GUARDED_BY(mutex_);
+  std::deque<std::string> words_ MUSTER_GUARDED_BY(mutex_);
 };
 
 TEST(TopologyWatchTest, GoesOnWhereItStoodOverServersThatBreakOff) {
@@ -171,5 +171,5 @@ TEST(TopologyWatchTest, MayBeDestroyedByItsOwnCallback) {
   destroyed.get_future().wait();
 }
 
-}  // namespace
+}  // namespace watch_test
 }  // namespace muster::client

@@ -8,7 +8,7 @@
 #include "tests/compat/samples.h"
 
 namespace muster::compat {
-namespace {
+namespace formats_test {
 
 namespace fs = std::filesystem;
 
@@ -52,5 +52,5 @@ TEST(FormatsTest, AFlippedByteOfABinaryFormatWithADigestIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace formats_test
 }  // namespace muster::compat

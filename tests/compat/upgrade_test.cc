@@ -9,7 +9,7 @@
 #include "tests/support/child_process.h"
 
 namespace muster::testing {
-namespace {
+namespace upgrade_test {
 
 using grpc::StatusCode;
 
@@ -140,5 +140,5 @@ TEST_F(UpgradeTest, AnOldServerThatWasAwayStopsWhenItMeetsTheNewCommand) {
   EXPECT_TRUE(put_soon(s2_, "on", "v"));
 }
 
-}  // namespace
+}  // namespace upgrade_test
 }  // namespace muster::testing

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace beliefs_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -42,5 +42,5 @@ TEST(BeliefsTest, AClaimThatWasFrozenProvesNothing) {
   EXPECT_THAT(contradictions({claim("a", 1, 0ms, 50ms), claim("b", 2, 20ms, 21ms)}), IsEmpty());
 }
 
-}  // namespace
+}  // namespace beliefs_test
 }  // namespace muster

@@ -17,7 +17,7 @@
 #include "tests/coordinator/stores.h"
 
 namespace muster {
-namespace {
+namespace fault_test {
 
 using ::testing::IsEmpty;
 using Json = nlohmann::json;
@@ -229,5 +229,5 @@ TEST_P(FleetFaultTest, AmongTwoThousandFiveHundredWorkersALeaderIsFoundAndAllAre
   EXPECT_THAT(contradictions(living.beliefs()), IsEmpty());
 }
 
-}  // namespace
+}  // namespace fault_test
 }  // namespace muster

@@ -12,7 +12,7 @@
 #include "tests/support/radosgw.h"
 
 namespace muster {
-namespace {
+namespace gateway_test {
 
 using ::testing::IsEmpty;
 using Json = nlohmann::json;
@@ -75,5 +75,5 @@ TEST(KilledGatewayTest, TheBreakerOpensHalfOpensAndCloses) {
   }
 }
 
-}  // namespace
+}  // namespace gateway_test
 }  // namespace muster

@@ -9,7 +9,7 @@
 #include "tests/support/radosgw.h"
 
 namespace muster {
-namespace {
+namespace hung_gateway_test {
 
 using ::testing::IsEmpty;
 
@@ -38,5 +38,5 @@ TEST(HungGatewayTest, NobodyLeadsPastAFiveSecondLeaseInSixtyTwoSeconds) {
   EXPECT_THAT(contradictions(fleet.accepted_writes()), IsEmpty());
 }
 
-}  // namespace
+}  // namespace hung_gateway_test
 }  // namespace muster

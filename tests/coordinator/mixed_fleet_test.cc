@@ -14,7 +14,7 @@
 #include "tests/support/radosgw.h"
 
 namespace muster {
-namespace {
+namespace mixed_fleet_test {
 
 using ::testing::AnyOf;
 using ::testing::IsEmpty;
@@ -127,5 +127,5 @@ TEST_F(MixedFleetTest, OursFollowALeaderOfS3dbAndTakeOverWhenItDies) {
   EXPECT_EQ(agreement(), leader) << "a live leader is not displaced";
 }
 
-}  // namespace
+}  // namespace mixed_fleet_test
 }  // namespace muster

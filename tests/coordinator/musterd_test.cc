@@ -11,7 +11,7 @@
 #include "tests/support/musterd_cluster.h"
 
 namespace muster {
-namespace {
+namespace musterd_test {
 
 using ::testing::IsEmpty;
 
@@ -71,5 +71,5 @@ TEST_F(MusterdArbiterTest, AReleaseIsPushedToTheFollowers) {
   }
 }
 
-}  // namespace
+}  // namespace musterd_test
 }  // namespace muster

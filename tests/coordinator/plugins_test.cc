@@ -15,7 +15,7 @@
 #include "tests/coordinator/stores.h"
 
 namespace muster {
-namespace {
+namespace plugins_test {
 
 bool eventually(const std::function<bool()>& condition) {
   const MonoTime limit = boot_now() + 60s;
@@ -93,5 +93,5 @@ TEST_P(PluginsOnStoreTest, DispatchCountAndExpireTogether) {
 INSTANTIATE_TEST_SUITE_P(Stores, PluginsOnStoreTest, ::testing::ValuesIn(store_kinds()),
                          [](const auto& test) { return test.param; });
 
-}  // namespace
+}  // namespace plugins_test
 }  // namespace muster

@@ -16,7 +16,7 @@
 #include "tests/coordinator/stores.h"
 
 namespace muster {
-namespace {
+namespace storm_test {
 
 using ::testing::IsEmpty;
 
@@ -145,5 +145,5 @@ TEST_P(StormTest, KillsAndFreezesNeverMakeTwoLeadersOrALowerEpoch) {
   if (HasFailure()) std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
 }
 
-}  // namespace
+}  // namespace storm_test
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include "tests/engine/engine_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace cluster_test {
 
 using ::testing::HasSubstr;
 using State = EngineHealth::State;
@@ -224,5 +224,5 @@ TEST_P(EngineTlsTest, MembersShowCertificatesAndSpeakTls13Only) {
 
 INSTANTIATE_TEST_SUITE_P(Keys, EngineTlsTest, ::testing::Values("rsa", "ec"));
 
-}  // namespace
+}  // namespace cluster_test
 }  // namespace muster::testing

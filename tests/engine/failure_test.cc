@@ -4,7 +4,7 @@
 #include "tests/engine/engine_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace failure_test {
 
 using ::testing::HasSubstr;
 using State = EngineHealth::State;
@@ -99,5 +99,5 @@ TEST_F(EngineFailureTest, DamagedDataAreReportedAndNotUsed) {
   await_ready("s3");
 }
 
-}  // namespace
+}  // namespace failure_test
 }  // namespace muster::testing

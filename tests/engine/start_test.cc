@@ -12,7 +12,7 @@
 #include "tests/engine/engine_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace start_test {
 
 using ::testing::HasSubstr;
 using State = EngineHealth::State;
@@ -157,5 +157,5 @@ TEST_F(EngineStartTest, AFullDiskIsReported) {
   EXPECT_THAT(host.read_line(), HasSubstr("the disk that holds " + data + "/engine/etcd is full"));
 }
 
-}  // namespace
+}  // namespace start_test
 }  // namespace muster::testing

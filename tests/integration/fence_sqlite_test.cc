@@ -13,7 +13,7 @@
 #include "base/strong.h"
 
 namespace muster {
-namespace {
+namespace fence_sqlite_test {
 
 namespace fs = std::filesystem;
 
@@ -130,5 +130,5 @@ TEST_F(FenceSqliteTest, AStaleUpdateTakesItsWholeTransactionBack) {
   EXPECT_EQ(database.number("SELECT SUM(balance) FROM accounts"), 20);
 }
 
-}  // namespace
+}  // namespace fence_sqlite_test
 }  // namespace muster

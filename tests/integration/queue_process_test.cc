@@ -28,7 +28,7 @@
 #include "store/open.h"
 
 namespace muster {
-namespace {
+namespace queue_process_test {
 
 namespace fs = std::filesystem;
 
@@ -228,5 +228,5 @@ TEST_F(QueueProcessTest, NothingIsLostAndNoTwoLiveClaimantsUnderKill9) {
   }
 }
 
-}  // namespace
+}  // namespace queue_process_test
 }  // namespace muster

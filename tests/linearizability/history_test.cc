@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::history {
-namespace {
+namespace history_test {
 
 Result<Object> saw(const std::string& value, const std::string& revision) {
   return Object{value, Revision(revision), {}};
@@ -131,5 +131,5 @@ TEST_F(HistoryTest, AWriteSentAgainMayHappenAlthoughItWasRefused) {
   EXPECT_EQ(history_.violation(), "");
 }
 
-}  // namespace
+}  // namespace history_test
 }  // namespace muster::history

@@ -18,7 +18,7 @@
 #include "tests/support/test_store.h"
 
 namespace muster::rlog {
-namespace {
+namespace log_stores_test {
 
 TestStore::Open opener(const std::string& url) {
   return [url](Loop& loop) {
@@ -194,5 +194,5 @@ TEST_P(LogOnStoreTest, MovesToAnotherStore) {
 INSTANTIATE_TEST_SUITE_P(Stores, LogOnStoreTest, ::testing::ValuesIn(store_kinds()),
                          [](const auto& kind) { return kind.param; });
 
-}  // namespace
+}  // namespace log_stores_test
 }  // namespace muster::rlog

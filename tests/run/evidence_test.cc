@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace evidence_test {
 
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -41,5 +41,5 @@ TEST(EvidenceTest, EpochsThatFallAreFound) {
   EXPECT_THAT(falling_epochs(both(run("a", 2, 1s, 2s), run("b", 1, 3s, 4s))), SizeIs(1));
 }
 
-}  // namespace
+}  // namespace evidence_test
 }  // namespace muster

@@ -13,7 +13,7 @@
 #include "tests/run/run_node.h"
 
 namespace muster {
-namespace {
+namespace failover_test {
 
 class DefaultFailoverTest : public ::testing::TestWithParam<std::string> {
  protected:
@@ -89,5 +89,5 @@ TEST_P(DefaultFailoverTest, WorkMovesWhenItsNodeIsFrozen) {
   EXPECT_TRUE(contradictions(evidence_.claims()).empty());
 }
 
-}  // namespace
+}  // namespace failover_test
 }  // namespace muster

@@ -15,7 +15,7 @@
 #include "tests/run/schedule.h"
 
 namespace muster {
-namespace {
+namespace schedules_test {
 
 std::uint64_t number(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
@@ -68,5 +68,5 @@ TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
   EXPECT_GT(faults, 4 * count);
 }
 
-}  // namespace
+}  // namespace schedules_test
 }  // namespace muster

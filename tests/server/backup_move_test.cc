@@ -11,7 +11,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace backup_move_test {
 
 /// A server on a directory, with state in it.
 class BackupTest : public ::testing::Test {
@@ -227,5 +227,5 @@ TEST_F(BackupTest, AMoveThatACrashInterruptedIsFinishedByTheNextServer) {
   ASSERT_TRUE(put_soon(there, "new", "x"));
 }
 
-}  // namespace
+}  // namespace backup_move_test
 }  // namespace muster::testing

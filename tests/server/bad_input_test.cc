@@ -14,7 +14,7 @@
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace bad_input_test {
 
 using grpc::StatusCode;
 
@@ -316,5 +316,5 @@ TEST(HttpPortTest, GarbageAndSilenceOnThePagesPortHurtNobody) {
   EXPECT_EQ(server.terminate(), 0);
 }
 
-}  // namespace
+}  // namespace bad_input_test
 }  // namespace muster::testing

@@ -10,7 +10,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace cluster_test {
 
 using grpc::StatusCode;
 
@@ -294,5 +294,5 @@ TEST_F(ClusterTest, AllServersKilledAtOnceLoseNothing) {
   }
 }
 
-}  // namespace
+}  // namespace cluster_test
 }  // namespace muster::testing

@@ -8,7 +8,7 @@
 #include "tests/support/child_process.h"
 
 namespace muster::testing {
-namespace {
+namespace dev_server_test {
 
 using grpc::StatusCode;
 
@@ -388,5 +388,5 @@ TEST(MusterdProgramTest, AnAddressThatCannotBeHadNowIsExitCode69) {
             69);
 }
 
-}  // namespace
+}  // namespace dev_server_test
 }  // namespace muster::testing

@@ -13,7 +13,7 @@
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace disk_full_test {
 
 namespace fs = std::filesystem;
 
@@ -123,7 +123,7 @@ TEST_F(DiskFullTest, UnderAllWritesAreRefusedClearlyAndReturnWhenThereIsRoom) {
   EXPECT_EQ(get(*servers_[2], "before"), "v");
 }
 
-}  // namespace
+}  // namespace disk_full_test
 }  // namespace muster::testing
 
 int main(int argc, char** argv) {

@@ -12,7 +12,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace fault_test {
 
 namespace fs = std::filesystem;
 
@@ -169,5 +169,5 @@ TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves
   EXPECT_TRUE(eventually([&] { return remembers(s1, "the engine answers again"); }));
 }
 
-}  // namespace
+}  // namespace fault_test
 }  // namespace muster::testing

@@ -7,7 +7,7 @@
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace kill_cycles_test {
 
 class KillCycleTest : public ManagedScene {};
 
@@ -45,5 +45,5 @@ TEST_F(KillCycleTest, EveryAcknowledgedWriteIsOnEveryServer) {
   expect_all(all(), keys);
 }
 
-}  // namespace
+}  // namespace kill_cycles_test
 }  // namespace muster::testing

@@ -14,7 +14,7 @@
 #include "tests/server/musterd.h"
 
 namespace muster::testing {
-namespace {
+namespace large_topology_test {
 
 constexpr int kNodes = 100'000;
 
@@ -100,5 +100,5 @@ TEST(LargeTopologyTest, AHundredThousandNodesReachOurClients) {
   EXPECT_EQ(server.terminate(), 0);
 }
 
-}  // namespace
+}  // namespace large_topology_test
 }  // namespace muster::testing

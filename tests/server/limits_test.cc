@@ -6,7 +6,7 @@
 #include "tests/support/child_process.h"
 
 namespace muster::testing {
-namespace {
+namespace limits_test {
 
 using grpc::StatusCode;
 
@@ -98,5 +98,5 @@ TEST_F(LimitsTest, TheyAreOffOnLoopbackOnly) {
             64);
 }
 
-}  // namespace
+}  // namespace limits_test
 }  // namespace muster::testing

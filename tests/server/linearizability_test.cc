@@ -27,7 +27,7 @@
 #include "tests/support/watch_log.h"
 
 namespace muster::testing {
-namespace {
+namespace linearizability_test {
 
 constexpr int kServers = 3;
 constexpr int kClients = 8;
@@ -94,14 +94,14 @@ class Cluster {
 class SharedHistory {
  public:
   template <typename F>
-  auto with(F f) EXCLUDES(mutex_) {
+  auto with(F f) MUSTER_EXCLUDES(mutex_) {
     MutexLock lock(mutex_);
     return f(history_);
   }
 
  private:
   Mutex mutex_;
-  history::History history_ GUARDED_BY(mutex_);
+  history::History history_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// One client: reads, swaps, writes and removals of a few keys, one after another.
@@ -273,5 +273,5 @@ TEST(LinearizabilityTest, HoldsThroughKillsStopsAndPartitions) {
   EXPECT_GT(writes, 20 * rounds);
 }
 
-}  // namespace
+}  // namespace linearizability_test
 }  // namespace muster::testing

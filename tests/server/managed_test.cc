@@ -5,7 +5,7 @@
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace managed_test {
 
 class ManagedTest : public ManagedScene {
  protected:
@@ -105,5 +105,5 @@ TEST_F(ManagedTest, FiveServersOutliveTheLossOfTwo) {
   EXPECT_TRUE(writes(*all().back(), "on"));
 }
 
-}  // namespace
+}  // namespace managed_test
 }  // namespace muster::testing

@@ -9,7 +9,7 @@
 #include "tests/support/cables.h"
 
 namespace muster::testing {
-namespace {
+namespace partition_test {
 
 using Net = Cables::Net;
 
@@ -126,7 +126,7 @@ TEST_F(PartitionTest, ALeaderThatOnlyItsEtcdHearsHandsOver) {
   expect_recovered({"before", "beside", "during"});
 }
 
-}  // namespace
+}  // namespace partition_test
 }  // namespace muster::testing
 
 int main(int argc, char** argv) {

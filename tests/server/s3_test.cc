@@ -7,7 +7,7 @@
 #include "tests/support/scoped_env.h"
 
 namespace muster::testing {
-namespace {
+namespace s3_test {
 
 class S3ClusterTest : public ::testing::Test {
  protected:
@@ -53,5 +53,5 @@ TEST_F(S3ClusterTest, LosesNothingWhenTheLeaderOrEverybodyIsKilled) {
   EXPECT_TRUE(eventually([&] { return put(s3_, "on", "v", 2s).ok(); }, 60s));
 }
 
-}  // namespace
+}  // namespace s3_test
 }  // namespace muster::testing

@@ -8,7 +8,7 @@
 #include "tests/support/child_process.h"
 
 namespace muster::testing {
-namespace {
+namespace store_service_test {
 
 using grpc::StatusCode;
 
@@ -226,5 +226,5 @@ TEST_F(StoreServiceTest, ABackupHoldsTheWholeLog) {
   EXPECT_NE(all.find("k19"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace store_service_test
 }  // namespace muster::testing

@@ -5,7 +5,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_engine_test {
 
 class TlsEngineTest : public TlsScene {
  protected:
@@ -100,5 +100,5 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {
   EXPECT_TRUE(eventually([&] { return put(*server, "k", "v", 2s).ok(); }));
 }
 
-}  // namespace
+}  // namespace tls_engine_test
 }  // namespace muster::testing

@@ -4,7 +4,7 @@
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_handshake_test {
 
 using grpc::StatusCode;
 using ::testing::HasSubstr;
@@ -80,5 +80,5 @@ TEST_F(TlsHandshakeTest, AServerStartsOnlyWithItsOwnCertificate) {
   EXPECT_THAT(refusal("s5"), HasSubstr("a server shows one of the role server"));
 }
 
-}  // namespace
+}  // namespace tls_handshake_test
 }  // namespace muster::testing

@@ -7,7 +7,7 @@
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_http_test {
 
 /// A server's HTTP listener, asked by curl.
 class TlsHttpTest : public TlsScene {
@@ -87,5 +87,5 @@ TEST_F(TlsHttpTest, OnlyCertificatesThatCountAreLetIn) {
   EXPECT_EQ(get("/metrics", "reader"), "200");
 }
 
-}  // namespace
+}  // namespace tls_http_test
 }  // namespace muster::testing

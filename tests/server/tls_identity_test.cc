@@ -10,7 +10,7 @@
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_identity_test {
 
 using grpc::StatusCode;
 using ::testing::HasSubstr;
@@ -165,5 +165,5 @@ TEST_F(TlsIdentityTest, ChangesAreRecordedAndHoldNoValues) {
   EXPECT_EQ(server->log().find("PRIVATE KEY"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace tls_identity_test
 }  // namespace muster::testing

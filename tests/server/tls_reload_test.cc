@@ -11,7 +11,7 @@
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_reload_test {
 
 /// Clients that ask all the time, on one connection and on new ones, and count what fails.
 class Load {
@@ -134,5 +134,5 @@ TEST_F(TlsReloadTest, AClientsNewCertificateCountsWithoutARestart) {
   EXPECT_TRUE(eventually(reads, 60s));
 }
 
-}  // namespace
+}  // namespace tls_reload_test
 }  // namespace muster::testing

@@ -17,7 +17,7 @@
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
-namespace {
+namespace tls_revocation_test {
 
 using grpc::StatusCode;
 
@@ -213,26 +213,26 @@ TEST_F(TlsRevocationTest, AnOpenPageEndsWithinASecondOfTheList) {
 /// Serves lists over HTTP as the test says.
 class ListServer {
  public:
-  void serve(ScriptedHttpServer::Reply reply) EXCLUDES(mutex_) {
+  void serve(ScriptedHttpServer::Reply reply) MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     reply_ = std::move(reply);
   }
   /// Answers once more, and then leaves everybody waiting.
-  void serve_once(std::string list) EXCLUDES(mutex_) {
+  void serve_once(std::string list) MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     reply_ = {.body = std::move(list)};
     once_ = true;
     last_.reset();
   }
   /// When that one was asked for.
-  [[nodiscard]] std::optional<MonoTime> last() EXCLUDES(mutex_) {
+  [[nodiscard]] std::optional<MonoTime> last() MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     return last_;
   }
   [[nodiscard]] std::string url() const { return http_.url() + "/crl.pem"; }
 
  private:
-  ScriptedHttpServer::Reply answer() EXCLUDES(mutex_) {
+  ScriptedHttpServer::Reply answer() MUSTER_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
     if (!once_) return reply_;
     if (last_) return {.fault = ScriptedHttpServer::Fault::kHang};
@@ -241,9 +241,9 @@ class ListServer {
   }
 
   Mutex mutex_;
-  ScriptedHttpServer::Reply reply_ GUARDED_BY(mutex_);
-  bool once_ GUARDED_BY(mutex_) = false;
-  std::optional<MonoTime> last_ GUARDED_BY(mutex_);
+  ScriptedHttpServer::Reply reply_ MUSTER_GUARDED_BY(mutex_);
+  bool once_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::optional<MonoTime> last_ MUSTER_GUARDED_BY(mutex_);
   ScriptedHttpServer http_{[this](const ScriptedHttpServer::Request&) { return answer(); }};
 };
 
@@ -309,5 +309,5 @@ TEST_F(TlsRevocationTest, AListServerThatDiesServesGarbageOrAnOldListAndRecovers
   EXPECT_NE(server->log().find("every certificate is refused"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace tls_revocation_test
 }  // namespace muster::testing

@@ -9,7 +9,7 @@
 #include "tests/support/full_pipe.h"
 
 namespace muster::testing {
-namespace {
+namespace unread_log_test {
 
 using ::testing::HasSubstr;
 
@@ -58,5 +58,5 @@ TEST(ClosedDescriptorsTest, AreNoTrouble) {
   EXPECT_EQ(shell.finish(), 0);
 }
 
-}  // namespace
+}  // namespace unread_log_test
 }  // namespace muster::testing

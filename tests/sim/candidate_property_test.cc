@@ -6,7 +6,7 @@
 #include "tests/sim/candidate_sim.h"
 
 namespace muster::sim {
-namespace {
+namespace candidate_property_test {
 
 SimReport sequence(std::uint64_t seed, CandidateSimOptions options, std::size_t* intervals) {
   set_log_sink({});
@@ -40,5 +40,5 @@ TEST(CandidatePropertyTest, AllCoordinationProcessesRunOnExactlyOneNode) {
   EXPECT_GT(intervals, 1000u) << "too little work to prove anything";
 }
 
-}  // namespace
+}  // namespace candidate_property_test
 }  // namespace muster::sim

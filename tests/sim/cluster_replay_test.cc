@@ -4,7 +4,7 @@
 #include "tests/sim/cluster/cluster_sim.h"
 
 namespace muster::sim {
-namespace {
+namespace cluster_replay_test {
 
 SimReport run(std::uint64_t seed) {
   ClusterSimOptions options;
@@ -23,5 +23,5 @@ TEST(ClusterSimTest, OneSeedReplaysExactly) {
   }
 }
 
-}  // namespace
+}  // namespace cluster_replay_test
 }  // namespace muster::sim

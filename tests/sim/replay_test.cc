@@ -5,7 +5,7 @@
 #include <sstream>
 
 namespace muster::sim {
-namespace {
+namespace replay_test {
 
 constexpr const char* kHead = "{\"record\":1,\"version\":9,\"newest\":9}\n";
 
@@ -59,5 +59,5 @@ TEST(ReplayTest, WhatCannotHaveHappenedIsFound) {
             "decision 3 came before its timeout");
 }
 
-}  // namespace
+}  // namespace replay_test
 }  // namespace muster::sim

@@ -3,12 +3,13 @@
 // What the simulators' programs share: many seeds, or the replay of one.
 //   sim_x --seeds 2000 [--first 1]
 //   sim_x --seed 17 --trace
-//   sim_x --mutant FILE     (the bug planted by it must be caught by what it says)
+//   mutants_x --mutant FILE     (the bug planted by it must be caught by what it says)
 
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "tests/mutants/planted.h"
 
 namespace muster::sim {
 
@@ -70,6 +72,8 @@ inline bool parse(const char* program, int argc, char** argv, SimArguments& argu
       arguments.trace = true;
     } else if (name == "--mutant" && has_value) {
       arguments.mutant = argv[++i];
+      static const std::string bug = std::filesystem::path(arguments.mutant).stem();
+      planted_bug = bug;
       arguments.caught_by = caught_by(arguments.mutant);
       if (!arguments.caught_by.empty()) continue;
       std::fprintf(stderr, "%s has no line \"caught: \"\n", arguments.mutant.c_str());

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 namespace muster::sim {
-namespace {
+namespace sim_main_test {
 
 TEST(SimMainTest, EllipsesOfAPatternStandForAnything) {
   EXPECT_TRUE(matches("wa and wb lead", "… and … lead"));
@@ -48,5 +48,5 @@ TEST(SimMainTest, APlantedBugMustBeCaughtByWhatItsFileNames) {
   EXPECT_EQ(outcome("wa and wb lead", ""), 64);
 }
 
-}  // namespace
+}  // namespace sim_main_test
 }  // namespace muster::sim

@@ -10,7 +10,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace etcd_conformance_test {
 
 using Cluster = muster::testing::EtcdCluster;
 
@@ -81,5 +81,5 @@ TEST_F(EtcdFailureTest, AFrozenLeaderLosesNoSwap) {
       });
 }
 
-}  // namespace
+}  // namespace etcd_conformance_test
 }  // namespace muster

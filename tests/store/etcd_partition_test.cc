@@ -12,7 +12,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace etcd_partition_test {
 
 class EtcdPartitionTest : public ::testing::Test {
  protected:
@@ -87,5 +87,5 @@ TEST_F(EtcdPartitionTest, APartitionThatHealsLosesNoSwap) {
       });
 }
 
-}  // namespace
+}  // namespace etcd_partition_test
 }  // namespace muster

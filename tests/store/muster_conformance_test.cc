@@ -11,7 +11,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace muster_conformance_test {
 
 using Cluster = muster::testing::MusterdCluster;
 
@@ -105,5 +105,5 @@ TEST_F(MusterdFailureTest, AFrozenLeaderLosesNoSwap) {
       });
 }
 
-}  // namespace
+}  // namespace muster_conformance_test
 }  // namespace muster

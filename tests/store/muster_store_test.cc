@@ -11,7 +11,7 @@
 #include "tests/support/watch_log.h"
 
 namespace muster {
-namespace {
+namespace muster_store_test {
 
 using Fault = StoreServiceDouble::Fault;
 using Kind = WatchEvent::Kind;
@@ -224,5 +224,5 @@ StoreFactory double_factory() {
 }
 INSTANTIATE_TEST_SUITE_P(MusterDouble, StoreConformance, ::testing::Values(double_factory()));
 
-}  // namespace
+}  // namespace muster_store_test
 }  // namespace muster

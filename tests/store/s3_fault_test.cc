@@ -12,7 +12,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace s3_fault_test {
 
 using Kind = Fault::Kind;
 
@@ -208,5 +208,5 @@ TEST_F(S3FaultTest, AStalledWriteMayLandAfterItWasGivenUp) {
   while (thread_.loop().now() < landed) EXPECT_EQ(direct_.get("key")->body, "settled");
 }
 
-}  // namespace
+}  // namespace s3_fault_test
 }  // namespace muster

@@ -17,7 +17,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace s3_store_test {
 
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -197,5 +197,5 @@ TEST_F(S3StoreTest, AnAbsentBucketIsNamedAndIsNoAbsentObject) {
   }
 }
 
-}  // namespace
+}  // namespace s3_store_test
 }  // namespace muster

@@ -14,7 +14,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace s3rver_test {
 
 using ::testing::HasSubstr;
 
@@ -66,5 +66,5 @@ TEST_F(ProbeS3rverTest, NoCoordinatorCampaignsOnIt) {
   EXPECT_TRUE(hub->store().get(NamespaceKeys("default").state).is(Errc::kNotFound));
 }
 
-}  // namespace
+}  // namespace s3rver_test
 }  // namespace muster

@@ -7,7 +7,7 @@
 #include "tests/support/store_conformance.h"
 
 namespace muster {
-namespace {
+namespace store_conformance_test {
 
 INSTANTIATE_TEST_SUITE_P(Memory, StoreConformance, ::testing::Values(memory_store_factory()));
 
@@ -29,5 +29,5 @@ StoreFactory file_factory() {
 INSTANTIATE_TEST_SUITE_P(File, StoreConformance, ::testing::Values(file_factory()));
 INSTANTIATE_TEST_SUITE_P(File, StoreDamageConformance, ::testing::Values(file_factory()));
 
-}  // namespace
+}  // namespace store_conformance_test
 }  // namespace muster

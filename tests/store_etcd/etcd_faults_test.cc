@@ -9,7 +9,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace etcd_faults_test {
 
 EtcdClusterOptions three() {
   EtcdClusterOptions options;
@@ -258,5 +258,5 @@ TEST(EtcdFaultsTest, ACallbackMayDestroyTheStore) {
   done.get_future().get();
 }
 
-}  // namespace
+}  // namespace etcd_faults_test
 }  // namespace muster::testing

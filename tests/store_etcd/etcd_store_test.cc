@@ -6,7 +6,7 @@
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
-namespace {
+namespace etcd_store_test {
 
 std::string with_user(const EtcdCluster& cluster, const std::string& user,
                       const std::string& prefix) {
@@ -246,5 +246,5 @@ TEST(EtcdStoreTest, UnfitAddressesAreRefusedWithASentence) {
   EXPECT_TRUE(open_etcd_store(*Url::parse("etcd://h,[::1]/p"), {}, loop));
 }
 
-}  // namespace
+}  // namespace etcd_store_test
 }  // namespace muster::testing

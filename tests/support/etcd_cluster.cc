@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_etcd(const std::string& what) {
   throw std::runtime_error("EtcdCluster: " + what);
 }
 
@@ -32,7 +32,7 @@ struct Output {
 
 Output run(const std::vector<std::string>& words) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail("pipe failed");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_etcd("pipe failed");
   UniqueFd read_end(ends[0]);
   UniqueFd write_end(ends[1]);
   const pid_t pid = spawn(words, write_end.get());
@@ -48,14 +48,14 @@ Output run(const std::vector<std::string>& words) {
 
 void must_run(const std::vector<std::string>& words) {
   const Output output = run(words);
-  if (output.code != 0) fail(words[0] + " " + words[1] + " failed: " + output.text);
+  if (output.code != 0) fail_etcd(words[0] + " " + words[1] + " failed: " + output.text);
 }
 
 fs::path make_temp_dir(bool tmpfs) {
   const bool shm = tmpfs && ::access("/dev/shm", W_OK) == 0;
   std::string name =
       (shm ? fs::path("/dev/shm") : fs::temp_directory_path()) / "muster-etcd-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) fail("no temporary directory");
+  if (::mkdtemp(name.data()) == nullptr) fail_etcd("no temporary directory");
   return name;
 }
 
@@ -163,7 +163,7 @@ void EtcdCluster::kill(int index) {
 void EtcdCluster::stop(int index) {
   ::kill(at(index).pid, SIGSTOP);
   // The signal is only under way when kill() returns; the wait ends when the last thread stands.
-  if (!await_stopped(at(index).pid)) fail("a member ended instead of stopping");
+  if (!await_stopped(at(index).pid)) fail_etcd("a member ended instead of stopping");
   at(index).stopped = true;
 }
 
@@ -179,7 +179,7 @@ void EtcdCluster::restart(int index) {
 }
 
 void EtcdCluster::restart_empty(const std::string& token) {
-  if (size() != 1) fail("restart_empty() is for one member");
+  if (size() != 1) fail_etcd("restart_empty() is for one member");
   kill(0);
   fs::remove_all(dir_ / "m0");
   options_.extra_args.push_back("--initial-cluster-token=" + token);
@@ -201,7 +201,7 @@ std::string EtcdCluster::ctl(int member, std::vector<std::string> args) const {
   if (!ctl_user_.empty()) words.push_back("--user=" + ctl_user_);
   words.insert(words.end(), args.begin(), args.end());
   Output output = run(words);
-  if (output.code != 0) fail("etcdctl " + args.at(0) + " failed: " + output.text);
+  if (output.code != 0) fail_etcd("etcdctl " + args.at(0) + " failed: " + output.text);
   return std::move(output.text);
 }
 
@@ -240,7 +240,7 @@ int EtcdCluster::leader() const {
   }
   std::string tails;
   for (int i = 0; i < size(); ++i) tails += "\n" + log_tail(i);
-  fail("no leader within 20 s" + tails);
+  fail_etcd("no leader within 20 s" + tails);
 }
 
 void EtcdCluster::await_leader() {

@@ -56,13 +56,13 @@ class FaultProxy {
 
   [[nodiscard]] int port() const { return port_; }
   /// Faults are tried in the order they were given.
-  void inject(Fault fault) EXCLUDES(mutex_);
+  void inject(Fault fault) MUSTER_EXCLUDES(mutex_);
   /// Forgets faults not used up, and the counts.
-  void reset() EXCLUDES(mutex_);
+  void reset() MUSTER_EXCLUDES(mutex_);
   /// How many requests came, by method; stalled and refused ones included.
-  [[nodiscard]] int requests(const std::string& method) EXCLUDES(mutex_);
+  [[nodiscard]] int requests(const std::string& method) MUSTER_EXCLUDES(mutex_);
   /// How many faults have been carried out or begun.
-  [[nodiscard]] int faults() EXCLUDES(mutex_);
+  [[nodiscard]] int faults() MUSTER_EXCLUDES(mutex_);
 
  private:
   struct Connection {
@@ -84,18 +84,18 @@ class FaultProxy {
   std::optional<Message> forward(Connection& connection, const Message& request);
   /// False when the proxy ends first.
   bool stall(Duration d);
-  std::optional<Fault> take_fault(const Message& request) EXCLUDES(mutex_);
+  std::optional<Fault> take_fault(const Message& request) MUSTER_EXCLUDES(mutex_);
 
   const int upstream_port_;
   int port_ = 0;
   UniqueFd listener_;
   UniqueFd ending_;  ///< Readable once the proxy ends, so that a stall ends, too.
   Mutex mutex_;
-  std::list<Fault> planned_ GUARDED_BY(mutex_);
-  std::map<std::string, int> counts_ GUARDED_BY(mutex_);
-  int faults_ GUARDED_BY(mutex_) = 0;
-  bool closed_ GUARDED_BY(mutex_) = false;
-  std::list<std::unique_ptr<Connection>> connections_ GUARDED_BY(mutex_);
+  std::list<Fault> planned_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::string, int> counts_ MUSTER_GUARDED_BY(mutex_);
+  int faults_ MUSTER_GUARDED_BY(mutex_) = 0;
+  bool closed_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::list<std::unique_ptr<Connection>> connections_ MUSTER_GUARDED_BY(mutex_);
   std::thread acceptor_;
 };
 

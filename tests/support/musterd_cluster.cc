@@ -15,7 +15,7 @@
 namespace muster::testing {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void fail_musterd(const std::string& what) {
   throw std::runtime_error("MusterdCluster: " + what);
 }
 
@@ -105,7 +105,7 @@ void MusterdCluster::terminate(int index) {
 
 void MusterdCluster::stop(int index) {
   ::kill(at(index).pid, SIGSTOP);
-  if (!await_stopped(at(index).pid)) fail("a server ended instead of stopping");
+  if (!await_stopped(at(index).pid)) fail_musterd("a server ended instead of stopping");
   at(index).stopped = true;
 }
 
@@ -142,7 +142,7 @@ int MusterdCluster::leader() const {
   }
   std::string tails;
   for (int i = 0; i < size(); ++i) tails += "\n" + log_tail(i);
-  fail("no leader within 30 s" + tails);
+  fail_musterd("no leader within 30 s" + tails);
 }
 
 std::string MusterdCluster::log_tail(int server) const {

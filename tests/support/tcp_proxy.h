@@ -21,9 +21,9 @@ class TcpProxy {
 
   [[nodiscard]] int port() const { return port_; }
   /// Where new connections go from now on.
-  void forward_to(int port) EXCLUDES(mutex_);
+  void forward_to(int port) MUSTER_EXCLUDES(mutex_);
   /// `up` is towards the server.
-  void cut(bool up, bool down) EXCLUDES(mutex_);
+  void cut(bool up, bool down) MUSTER_EXCLUDES(mutex_);
   void mend() { cut(false, false); }
 
  private:
@@ -49,14 +49,14 @@ class TcpProxy {
   void accept_one(int upstream);
   /// Moves what can be moved; false when the connection is to end.
   static bool move(Flow& flow, int from, int to);
-  [[nodiscard]] State state() EXCLUDES(mutex_);
+  [[nodiscard]] State state() MUSTER_EXCLUDES(mutex_);
   void wake();
 
   UniqueFd listener_;
   int port_ = 0;
   UniqueFd wake_;
   Mutex mutex_;
-  State state_ GUARDED_BY(mutex_);
+  State state_ MUSTER_GUARDED_BY(mutex_);
   std::list<Connection> connections_;  ///< The thread's.
   std::thread thread_;
 };

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Includes between modules point one way only, as layers.txt says.
+"""Includes between modules point one way only, as layers.txt says, and a source includes its own header
+first, which shows that the header needs no other before it.
 
 main.cc, and everything outside src, may wire any parts together.
 """
@@ -49,6 +50,16 @@ def judge(layers, for_tests, for_proto, path, bracket, target):
     return None
 
 
+def own_header(root, path):
+    """What `path` must include first: x.h for x.cc, and for x_test.cc where x.cc does not."""
+    if path.suffix != ".cc":
+        return None
+    header = path.with_suffix(".h")
+    if path.stem.endswith("_test") and not (root / path.with_name(path.stem[:-5] + ".cc")).exists():
+        header = path.with_name(path.stem[:-5] + ".h")
+    return str(pathlib.PurePosixPath(*header.parts[1:])) if (root / header).exists() else None
+
+
 check = common.Check("includes", __doc__)
 layers, for_tests, for_proto = read_layers()
 for path in common.sources(check.root):
@@ -58,8 +69,12 @@ for path in common.sources(check.root):
         check.report(path, 1, f"module {path.parts[1]} is not in tools/check/layers.txt.")
         continue
     text = COMMENT.sub(lambda found: "\n" * found[0].count("\n"), common.read(check.root, path))
+    own = own_header(check.root, path)
     for number, line in enumerate(text.splitlines(), 1):
         if found := INCLUDE.match(line):
+            if own not in (None, found[2]):
+                check.report(path, number, f'a source includes its own header first: "{own}".')
+            own = None
             if wrong := judge(layers, for_tests, for_proto, path, found[1], found[2]):
                 check.report(path, number, wrong)
 check.finish()

@@ -5,7 +5,7 @@
 #include "core/candidate/candidate_machine.h"
 
 namespace muster {
-namespace {
+namespace candidate_machine_stop_test {
 
 using namespace candidate;
 
@@ -71,5 +71,5 @@ TEST_F(OrderlyStopTest, DoesNotOutliveALeaseThatIsNotRenewed) {
   EXPECT_EQ(machine.wake_at(), kStart + kHeld + config().kill_margin) << "later it is stuck";
 }
 
-}  // namespace
+}  // namespace candidate_machine_stop_test
 }  // namespace muster

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace muster {
-namespace {
+namespace candidate_machine_test {
 
 using namespace candidate;
 using S = CandidateState;
@@ -396,5 +396,5 @@ TEST_F(CandidateMachineTest, AStopDuringAnotherReleaseFollowsIt) {
   EXPECT_EQ(said(machine.resigned(kStart + 2s)), "stopped, -> ineligible");
 }
 
-}  // namespace
+}  // namespace candidate_machine_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace muster {
-namespace {
+namespace leader_monitor_test {
 
 constexpr MonoTime kStart{1000s};
 
@@ -135,5 +135,5 @@ TEST_F(LeaderMonitorTest, TheOwnLeadershipIsNotWatched) {
       << "an earlier process with this name is somebody else";
 }
 
-}  // namespace
+}  // namespace leader_monitor_test
 }  // namespace muster

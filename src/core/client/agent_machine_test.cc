@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::client {
-namespace {
+namespace agent_machine_test {
 
 constexpr MonoTime kStart{100s};
 using Kinds = std::vector<AgentEventKind>;
@@ -24,7 +24,7 @@ RpcStatus refusal(RpcCode code, const std::string& message) {
   return {code, message, Reach::kAnswered, {}};
 }
 
-class AgentMachineTest : public testing::Test {
+class AgentMachineTest : public ::testing::Test {
  protected:
   /// Registers, and answers the first heartbeat.
   Generation bring_in(const std::string& id, MonoTime now = kStart) {
@@ -252,5 +252,5 @@ TEST_F(AgentMachineTest, NumbersThatCannotWorkAreRefused) {
   EXPECT_TRUE(config.validate().is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace agent_machine_test
 }  // namespace muster::client

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::client {
-namespace {
+namespace retry_plan_test {
 
 constexpr MonoTime kStart{100s};
 
@@ -13,7 +13,7 @@ RpcStatus answered(RpcCode code, const std::string& leader = {}) {
 const RpcStatus kUnreachable{RpcCode::kUnavailable, "refused", Reach::kUnsent, {}};
 const RpcStatus kBroken{RpcCode::kUnavailable, "connection reset", Reach::kSent, {}};
 
-class RetryPlanTest : public testing::Test {
+class RetryPlanTest : public ::testing::Test {
  protected:
   RetryPlan plan(Effect effect, Aim aim = Aim::kAny, Duration timeout = 60s) {
     return {config, effect, aim, kStart + timeout};
@@ -167,5 +167,5 @@ TEST(RpcStatusTest, ErrorsNameTheServerAndWhatToCheck) {
             Errc::kConflict);
 }
 
-}  // namespace
+}  // namespace retry_plan_test
 }  // namespace muster::client

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::client {
-namespace {
+namespace server_board_test {
 
 using Servers = std::vector<std::string>;
 
@@ -59,5 +59,5 @@ TEST(ServerBoardTest, OneServerIsAskedAgainAndAgain) {
   EXPECT_EQ(board.choose(Aim::kLeader, Servers(4, "a")), "a");
 }
 
-}  // namespace
+}  // namespace server_board_test
 }  // namespace muster::client

@@ -10,7 +10,7 @@
 #include "core/membership/lifecycle.h"
 
 namespace muster::client {
-namespace {
+namespace topology_cache_test {
 
 Node node(const std::string& id, NodeState state = NodeState::kActive) {
   Node n;
@@ -190,5 +190,5 @@ TEST(TopologyCacheTest, AbsurdNumbersFromOutsideDoNotEndTheProcess) {
   EXPECT_EQ(view.owners("key")[0].id, NodeId("b"));
 }
 
-}  // namespace
+}  // namespace topology_cache_test
 }  // namespace muster::client

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::client {
-namespace {
+namespace watch_machine_test {
 
 constexpr MonoTime kStart{100s};
 using Kinds = std::vector<WatchEventKind>;
@@ -28,7 +28,7 @@ TopologyUpdate keepalive(std::uint64_t version) {
   return {TopologyVersion(version), TopologyVersion(version), Keepalive{}};
 }
 
-class WatchMachineTest : public testing::Test {
+class WatchMachineTest : public ::testing::Test {
  protected:
   bool give(const TopologyUpdate& update, MonoTime now = kStart) {
     return machine.receive(update, now, events);
@@ -168,5 +168,5 @@ TEST_F(WatchMachineTest, NumbersThatCannotWorkAreRefused) {
   EXPECT_TRUE(config.validate().is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace watch_machine_test
 }  // namespace muster::client

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::cluster {
-namespace {
+namespace attendance_test {
 
 constexpr MonoTime kBegin = MonoTime() + 100s;
 constexpr Duration kPatience = 10s;
@@ -40,5 +40,5 @@ TEST(AttendanceTest, TwoServersThatDoNotHearEachOtherDoNotTakeTurns) {
   EXPECT_FALSE(attendance.deserted(2, kPatience, kBegin + kPatience - 1ms));
 }
 
-}  // namespace
+}  // namespace attendance_test
 }  // namespace muster::cluster

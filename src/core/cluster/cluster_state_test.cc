@@ -10,12 +10,12 @@
 #include "core/membership/wire.h"
 
 namespace muster::cluster {
-namespace {
+namespace cluster_state_test {
 
 using membership::testing::at;
 using membership::testing::registration;
 
-class ClusterStateTest : public testing::Test {
+class ClusterStateTest : public ::testing::Test {
  protected:
   Result<Answer> apply(const Command& command) {
     auto applied = state_.apply(encode(command), {++index_, 0, at(0)});
@@ -197,5 +197,5 @@ TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
   EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
 }
 
-}  // namespace
+}  // namespace cluster_state_test
 }  // namespace muster::cluster

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace muster::cluster {
-namespace {
+namespace decision_log_test {
 
 Decision about(const std::string& subject) {
   Decision d;
@@ -65,5 +65,5 @@ TEST(DecisionLogTest, GoesOnFromASnapshotAsIfItHadSeenEverything) {
   EXPECT_TRUE(two.load(*a.front()).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace decision_log_test
 }  // namespace muster::cluster

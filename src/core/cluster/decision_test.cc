@@ -9,7 +9,7 @@
 #include "core/membership/wire.h"
 
 namespace muster::cluster {
-namespace {
+namespace decision_test {
 
 using membership::testing::at;
 using membership::testing::beat;
@@ -201,5 +201,5 @@ TEST_F(DecisionTest, WhatAnybodyMayWriteIsCut) {
   EXPECT_EQ(last().to.size(), kDecisionTextMax);
 }
 
-}  // namespace
+}  // namespace decision_test
 }  // namespace muster::cluster

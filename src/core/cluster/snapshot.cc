@@ -12,11 +12,11 @@ namespace {
 using membership::WireReader;
 using membership::WireWriter;
 
-constexpr std::uint64_t kFormatVersion = 1;
+constexpr std::uint64_t kSnapshotVersion = 1;
 
 enum PartField : std::uint32_t { kHeader = 1, kServer = 2, kNode = 3, kKey = 4, kDecision = 5 };
 enum HeaderField : std::uint32_t {
-  kFormat = 1,
+  kSnapshotFormat = 1,
   kVersion = 2,
   kTime = 3,
   kRegistrations = 4,
@@ -25,7 +25,7 @@ enum HeaderField : std::uint32_t {
   kLeadership = 7,
   kDeparted = 8,
 };
-enum LeadershipField : std::uint32_t { kLeader = 1, kEpoch = 2, kSince = 3, kResigned = 4 };
+enum LeadershipField : std::uint32_t { kLeader = 1, kLeadEpoch = 2, kSince = 3, kResigned = 4 };
 enum ServerField : std::uint32_t {
   kId = 1,
   kAddress = 2,
@@ -42,7 +42,7 @@ Error corrupt(const char* what) {
 std::string header(const ClusterState& state) {
   const membership::Topology& topology = state.topology();
   WireWriter out;
-  out.number(kFormat, kFormatVersion);
+  out.number(kSnapshotFormat, kSnapshotVersion);
   out.number(kVersion, topology.version().value());
   out.time(kTime, topology.log_time());
   out.number(kRegistrations, topology.registrations());
@@ -52,7 +52,7 @@ std::string header(const ClusterState& state) {
   out.number(kKvRevision, state.kv().revision());
   WireWriter leader;
   leader.text(kLeader, state.leadership().server);
-  leader.number(kEpoch, state.leadership().epoch);
+  leader.number(kLeadEpoch, state.leadership().epoch);
   leader.time(kSince, state.leadership().since);
   leader.text(kResigned, state.leadership().resigned);
   out.text(kLeadership, leader.bytes());
@@ -80,7 +80,7 @@ bool read(std::string_view bytes, Leadership& leadership) {
   WireReader in(bytes);
   while (in.next()) {
     if (in.field() == kLeader) leadership.server = in.text();
-    if (in.field() == kEpoch) leadership.epoch = in.number();
+    if (in.field() == kLeadEpoch) leadership.epoch = in.number();
     if (in.field() == kSince) leadership.since = in.time();
     if (in.field() == kResigned) leadership.resigned = in.text();
   }
@@ -174,7 +174,7 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
   WireReader in(bytes);
   while (in.next()) {
     switch (in.field()) {
-      case kFormat:
+      case kSnapshotFormat:
         format = in.number();
         break;
       case kVersion:
@@ -205,7 +205,7 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
         in.keep(topology_.unknown);
     }
   }
-  if (format > kFormatVersion) {
+  if (format > kSnapshotVersion) {
     return {Errc::kUnsupported,
             "a newer server wrote this snapshot; upgrade this server before it can go on"};
   }

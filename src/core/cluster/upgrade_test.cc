@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 namespace muster::cluster {
-namespace {
+namespace upgrade_test {
 
 constexpr MonoTime kBegin = MonoTime() + 100s;
 
-class UpgradeTest : public testing::Test {
+class UpgradeTest : public ::testing::Test {
  protected:
   UpgradeTest() {
     attendance_.begin(kBegin);
@@ -76,5 +76,5 @@ TEST_F(UpgradeTest, AnAnnouncementIsNewsWhenAnythingInItDiffers) {
   EXPECT_FALSE(same(known, {"s1", "h:1", "0.1", 2, {}}));
 }
 
-}  // namespace
+}  // namespace upgrade_test
 }  // namespace muster::cluster

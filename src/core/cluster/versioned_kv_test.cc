@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace muster::cluster {
-namespace {
+namespace versioned_kv_test {
 
 using Content = std::vector<std::pair<std::string, std::string>>;
 
@@ -90,5 +90,5 @@ TEST(VersionedKvTest, CountsTheBytesItHolds) {
   EXPECT_EQ(kv.bytes(), 0U);
 }
 
-}  // namespace
+}  // namespace versioned_kv_test
 }  // namespace muster::cluster

@@ -31,6 +31,10 @@ const char* to_string(LossReason reason) {
 Election::Election(ElectionConfig config, Random random)
     : config_(std::move(config)), random_(random), longest_lease_seen_(config_.terms.lease) {}
 
+bool Election::leads(MonoTime now) const {
+  return term_ && now < term_->deadline;
+}
+
 std::optional<Epoch> Election::term_epoch() const {
   return term_ ? std::optional(term_->epoch) : std::nullopt;
 }

@@ -130,7 +130,7 @@ class Election {
   Election(ElectionConfig config, Random random);
 
   /// Compared with the deadline at the moment of asking: there is no flag that could go stale.
-  [[nodiscard]] bool leads(MonoTime now) const { return term_ && now < term_->deadline; }
+  [[nodiscard]] bool leads(MonoTime now) const;
   /// The term begun last, also after its deadline has passed; none when it was ended.
   [[nodiscard]] std::optional<Epoch> term_epoch() const;
   [[nodiscard]] std::optional<MonoTime> deadline() const;

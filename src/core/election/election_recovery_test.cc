@@ -3,7 +3,7 @@
 #include "core/election/election_test_scene.h"
 
 namespace muster {
-namespace {
+namespace election_recovery_test {
 
 // S09, E7: the epoch survives a state that was deleted, and a lease that may still run is waited
 // out before anybody takes over.
@@ -261,5 +261,5 @@ TEST(ElectionRecoveryTest, ALeaderWhoseStateVanishedStepsDown) {
   EXPECT_FALSE(scene.election.leads(kStart + 5s));
 }
 
-}  // namespace
+}  // namespace election_recovery_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include "core/election/election_test_scene.h"
 
 namespace muster {
-namespace {
+namespace election_test {
 
 TEST(ElectionTest, TheFirstWorkerOfANewNamespaceLeadsAtOnceWithEpochOne) {
   Scene scene;
@@ -348,5 +348,5 @@ TEST(ElectionTest, AThrottledStoreIsLeftAloneForAsLongAsItAsks) {
   EXPECT_EQ(scene.election.wake_at(), kStart + 9s);
 }
 
-}  // namespace
+}  // namespace election_test
 }  // namespace muster

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace epoch_fence_test {
 
 constexpr MonoTime kStart{100s};
 constexpr WallTime kWall{std::chrono::milliseconds(1'700'000'000'000)};
 
 /// A fence and its two clocks, which run alike.
-class EpochFenceTest : public testing::Test {
+class EpochFenceTest : public ::testing::Test {
  protected:
   /// A task of `epoch`, created `age` ago, arrives now.
   EpochVerdict arrive(std::uint64_t epoch, std::chrono::milliseconds age = 0ms) {
@@ -180,5 +180,5 @@ TEST(EpochGuardTest, RemembersWhatItsResourceKept) {
   EXPECT_TRUE(guard.admit(Epoch(7)));
 }
 
-}  // namespace
+}  // namespace epoch_fence_test
 }  // namespace muster

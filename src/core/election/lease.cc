@@ -8,6 +8,10 @@
 
 namespace muster {
 
+Duration LeaseTerms::held() const {
+  return scale(lease, 1.0 - drift);
+}
+
 LeaseTimings LeaseTimings::for_lease(Duration lease, Duration renew_interval) {
   LeaseTimings timings;
   timings.terms.lease = lease;
@@ -57,6 +61,10 @@ void LeaseObserver::observe(const Revision& revision, Duration lease, MonoTime r
   seen_ = revision;
   lease_ = lease;
   first_seen_at_ = received;
+}
+
+MonoTime LeaseObserver::expires_at() const {
+  return first_seen_at_ + lease_;
 }
 
 }  // namespace muster

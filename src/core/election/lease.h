@@ -23,7 +23,7 @@ struct LeaseTerms {
   double drift = kDefaultDrift;
 
   /// For how long after sending a renewal the holder may lead.
-  [[nodiscard]] Duration held() const { return scale(lease, 1.0 - drift); }
+  [[nodiscard]] Duration held() const;
   /// Counted from the send: a slow reply must not lengthen the lease.
   [[nodiscard]] MonoTime deadline(MonoTime sent) const { return sent + held(); }
 };
@@ -64,7 +64,7 @@ class LeaseObserver {
 
   [[nodiscard]] bool expired(MonoTime now) const { return seen_ && now >= expires_at(); }
   /// When the lease last seen ends, by this clock. Only after observe().
-  [[nodiscard]] MonoTime expires_at() const { return first_seen_at_ + lease_; }
+  [[nodiscard]] MonoTime expires_at() const;
   [[nodiscard]] const std::optional<Revision>& seen() const { return seen_; }
   [[nodiscard]] MonoTime first_seen_at() const { return first_seen_at_; }
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace lease_test {
 
 constexpr MonoTime kStart{1000s};
 
@@ -59,5 +59,5 @@ TEST(LeaseTimingsTest, ALeaseThatOthersWouldNotReadIsRefused) {
   EXPECT_TRUE(LeaseTimings::for_lease(25h, 1h).validate().is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace lease_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace records_test {
 
 LeaderState sample() {
   LeaderState state;
@@ -146,5 +146,5 @@ TEST(NamespaceKeysTest, NamesThatCouldLeaveTheirPlaceAreRefused) {
   }
 }
 
-}  // namespace
+}  // namespace records_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace worker_tracker_test {
 
 constexpr MonoTime kStart{1000s};
 using Ids = std::vector<WorkerId>;
@@ -46,5 +46,5 @@ TEST(WorkerTrackerTest, AStopReadAtAnOldRevisionDoesNotCount) {
   EXPECT_FALSE(tracker.stopped(WorkerId("a"), Revision("1")).any());
 }
 
-}  // namespace
+}  // namespace worker_tracker_test
 }  // namespace muster

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster::engine {
-namespace {
+namespace etcd_words_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 TEST(EtcdWordsTest, ReadsVersions) {
   EXPECT_EQ(parse_etcd_version("etcd Version: 3.4.23\nGit SHA: x\n"), (EtcdVersion{3, 4, 23}));
@@ -47,5 +47,5 @@ TEST(EtcdWordsTest, SaysWhatToDo) {
   EXPECT_THAT(diagnosis("something new").sentence, HasSubstr("something new"));
 }
 
-}  // namespace
+}  // namespace etcd_words_test
 }  // namespace muster::engine

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster::engine {
-namespace {
+namespace members_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Step = AdmissionPlan::Step;
 
 Member member(std::uint64_t id, bool learner = false) {
@@ -71,5 +71,5 @@ TEST(RemovalTest, TheLastVoteStays) {
   EXPECT_EQ(plan_removal({member(1), member(2, true)}, "s2").value(), 2U);
 }
 
-}  // namespace
+}  // namespace members_test
 }  // namespace muster::engine

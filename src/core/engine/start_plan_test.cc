@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 namespace muster::engine {
-namespace {
+namespace start_plan_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Step = StartPlan::Step;
 using Kind = PeerView::Kind;
 
@@ -132,5 +132,5 @@ TEST(StartPlanTest, AServerThatWasRemovedAsksToComeBack) {
   EXPECT_EQ(plan_start(here).step, Step::kAsk);
 }
 
-}  // namespace
+}  // namespace start_plan_test
 }  // namespace muster::engine

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 namespace muster::engine {
-namespace {
+namespace upkeep_test {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
@@ -119,5 +119,5 @@ TEST(UpkeepTest, TheAlarmOfARemovedMemberEnds) {
   EXPECT_THAT(plan_upkeep(here).disarm, ElementsAre(9));
 }
 
-}  // namespace
+}  // namespace upkeep_test
 }  // namespace muster::engine

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace circuit_breaker_test {
 
 constexpr MonoTime kStart{100s};
 
@@ -114,5 +114,5 @@ TEST(CircuitBreakerTest, StatusTellsItsOptions) {
   EXPECT_STREQ(to_string(CircuitState::kHalfOpen), "half-open");
 }
 
-}  // namespace
+}  // namespace circuit_breaker_test
 }  // namespace muster

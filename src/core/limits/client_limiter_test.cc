@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace client_limiter_test {
 
 constexpr MonoTime kStart{100s};
 constexpr Rate kEach{.per_minute = 10, .burst = 5};
@@ -63,5 +63,5 @@ TEST(ClientLimiterTest, NewcomerGetsAPlaceOnceTheOldestHasRefilled) {
   EXPECT_EQ(limiter.bucket("new", kStart + 6s).available(kStart + 6s), 5u);
 }
 
-}  // namespace
+}  // namespace client_limiter_test
 }  // namespace muster

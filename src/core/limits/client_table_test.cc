@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace client_table_test {
 
 const auto kZero = [] { return 0; };
 const auto kIdle = [](int value) { return value == 0; };
@@ -68,5 +68,5 @@ TEST(ClientTableTest, MillionClientsStayWithinTheCapacity) {
   EXPECT_EQ(table.find("client-998999"), nullptr);
 }
 
-}  // namespace
+}  // namespace client_table_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace contention_detector_test {
 
 constexpr MonoTime kStart{100s};
 
@@ -62,5 +62,5 @@ TEST(ContentionDetectorTest, SuppressedOccurrencesDoNotPostponeTheNextEvent) {
   EXPECT_TRUE(detector.cycle_completed(3s, kStart + 10s));
 }
 
-}  // namespace
+}  // namespace contention_detector_test
 }  // namespace muster

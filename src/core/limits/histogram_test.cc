@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace histogram_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(HistogramTest, BoundBelongsToItsBucket) {
   Histogram histogram({10ms, 100ms});
@@ -47,5 +47,5 @@ TEST(HistogramDeathTest, RefusesBoundsThatDoNotRise) {
   EXPECT_DEATH(Histogram({}), "CHECK failed");
 }
 
-}  // namespace
+}  // namespace histogram_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster {
-namespace {
+namespace latency_window_test {
 
 /// Records first, first + 1, …, last milliseconds.
 void record_range(LatencyWindow& window, int first, int last) {
@@ -81,5 +81,5 @@ TEST(LatencyWindowTest, WindowSmallerThanTheLeastStillSpeaksOnceEnoughWasRecorde
   EXPECT_EQ(window.summary().p50, 9ms);
 }
 
-}  // namespace
+}  // namespace latency_window_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace muster {
-namespace {
+namespace request_limits_test {
 
 constexpr MonoTime kStart{};
 
@@ -152,5 +152,5 @@ TEST(RequestLimitsTest, SaysHowLargeAFleetItAllows) {
   EXPECT_TRUE(defaults.validate(5s).is(Errc::kInvalid));
 }
 
-}  // namespace
+}  // namespace request_limits_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include "base/random.h"
 
 namespace muster {
-namespace {
+namespace token_bucket_test {
 
 constexpr MonoTime kStart{100s};
 
@@ -127,5 +127,5 @@ TEST(TokenBucketTest, WhatIsGivenBackCanBeTakenAgainAndNoMore) {
   EXPECT_EQ(bucket.available(now), 2U);
 }
 
-}  // namespace
+}  // namespace token_bucket_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::rlog {
-namespace {
+namespace append_test {
 
 constexpr MonoTime kStart{100s};
 const Status kCreated{Done{}};
@@ -84,5 +84,5 @@ TEST(AppendTest, GivesUpWithoutClaimingAnything) {
   EXPECT_FALSE(std::get<Append::Unknown>(step.next).compacted);
 }
 
-}  // namespace
+}  // namespace append_test
 }  // namespace muster::rlog

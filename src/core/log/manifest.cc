@@ -9,37 +9,37 @@ namespace muster::rlog {
 namespace {
 
 enum PositionField : std::uint32_t {
-  kIndex = 1,
-  kEpoch = 2,
-  kIncarnation = 3,
-  kTime = 4,
-  kChain = 5,
-  kSeal = 6,
+  kPositionIndex = 1,
+  kPositionEpoch = 2,
+  kPositionIncarnation = 3,
+  kPositionTime = 4,
+  kPositionChain = 5,
+  kPositionSeal = 6,
 };
 enum RefField : std::uint32_t { kPosition = 1, kRefNonce = 2, kRefHead = 3, kRefBytes = 4 };
 enum ManifestField : std::uint32_t {
-  kVersion = 1,
-  kLogId = 2,
-  kOrigin = 3,
-  kNonce = 4,
-  kGuarded = 5,
-  kLatest = 6,
-  kPrevious = 7,
-  kFloor = 8,
-  kPending = 9,
-  kOpenedBy = 10,
+  kManifestVersion = 1,
+  kManifestLogId = 2,
+  kManifestOrigin = 3,
+  kManifestNonce = 4,
+  kManifestGuarded = 5,
+  kManifestLatest = 6,
+  kManifestPrevious = 7,
+  kManifestFloor = 8,
+  kManifestPending = 9,
+  kManifestOpenedBy = 10,
 };
 enum HeadField : std::uint32_t { kHeadVersion = 1, kHeadPosition = 2, kPart = 3 };
 enum PartField : std::uint32_t { kPartBytes = 1, kPartDigest = 2 };
 
 void write_position(WireWriter& writer, std::uint32_t field, const Position& position) {
   WireWriter inner;
-  inner.number(kIndex, position.index.value());
-  inner.number(kEpoch, position.epoch.value());
-  inner.text(kIncarnation, position.incarnation.value());
-  inner.time(kTime, position.time);
-  inner.message(kChain, bytes_of(position.chain));
-  if (position.seal) write_seal(inner, kSeal, *position.seal);
+  inner.number(kPositionIndex, position.index.value());
+  inner.number(kPositionEpoch, position.epoch.value());
+  inner.text(kPositionIncarnation, position.incarnation.value());
+  inner.time(kPositionTime, position.time);
+  inner.message(kPositionChain, bytes_of(position.chain));
+  if (position.seal) write_seal(inner, kPositionSeal, *position.seal);
   writer.message(field, inner.bytes());
 }
 
@@ -47,12 +47,12 @@ Position read_position(WireReader& outer) {
   Position position;
   WireReader reader(outer.message());
   while (reader.next()) {
-    if (reader.field() == kIndex) position.index = Index(reader.number());
-    if (reader.field() == kEpoch) position.epoch = Epoch(reader.number());
-    if (reader.field() == kIncarnation) position.incarnation = Incarnation(reader.text());
-    if (reader.field() == kTime) position.time = reader.time();
-    if (reader.field() == kChain) position.chain = read_digest(reader);
-    if (reader.field() == kSeal) position.seal = read_seal(reader);
+    if (reader.field() == kPositionIndex) position.index = Index(reader.number());
+    if (reader.field() == kPositionEpoch) position.epoch = Epoch(reader.number());
+    if (reader.field() == kPositionIncarnation) position.incarnation = Incarnation(reader.text());
+    if (reader.field() == kPositionTime) position.time = reader.time();
+    if (reader.field() == kPositionChain) position.chain = read_digest(reader);
+    if (reader.field() == kPositionSeal) position.seal = read_seal(reader);
   }
   if (reader.failed() || position.index == Index()) outer.fail();
   return position;
@@ -106,31 +106,31 @@ SnapshotHead::Part read_part(WireReader& outer) {
 
 void read_manifest_field(WireReader& reader, Manifest& manifest) {
   switch (reader.field()) {
-    case kLogId:
+    case kManifestLogId:
       manifest.log_id = reader.text();
       break;
-    case kOrigin:
+    case kManifestOrigin:
       manifest.origin = reader.text();
       break;
-    case kNonce:
+    case kManifestNonce:
       manifest.nonce = Nonce(reader.text());
       break;
-    case kGuarded:
+    case kManifestGuarded:
       manifest.guarded = reader.number(1) == 1;
       break;
-    case kLatest:
+    case kManifestLatest:
       manifest.latest = read_ref(reader);
       break;
-    case kPrevious:
+    case kManifestPrevious:
       manifest.previous = read_ref(reader);
       break;
-    case kFloor:
+    case kManifestFloor:
       manifest.floor = Index(reader.number());
       break;
-    case kPending:
+    case kManifestPending:
       manifest.pending = reader.text();
       break;
-    case kOpenedBy:
+    case kManifestOpenedBy:
       manifest.opened_by.push_back(reader.text());
       break;
     default:
@@ -142,16 +142,16 @@ void read_manifest_field(WireReader& reader, Manifest& manifest) {
 
 std::string encode_manifest(const Manifest& manifest) {
   WireWriter writer;
-  writer.number(kVersion, kFormatVersion);
-  writer.text(kLogId, manifest.log_id);
-  writer.text(kOrigin, manifest.origin);
-  writer.text(kNonce, manifest.nonce.value());
-  writer.number(kGuarded, manifest.guarded ? 1 : 0);
-  if (manifest.latest) write_ref(writer, kLatest, *manifest.latest);
-  if (manifest.previous) write_ref(writer, kPrevious, *manifest.previous);
-  writer.number(kFloor, manifest.floor.value());
-  writer.text(kPending, manifest.pending);
-  for (const std::string& move : manifest.opened_by) writer.message(kOpenedBy, move);
+  writer.number(kManifestVersion, kFormatVersion);
+  writer.text(kManifestLogId, manifest.log_id);
+  writer.text(kManifestOrigin, manifest.origin);
+  writer.text(kManifestNonce, manifest.nonce.value());
+  writer.number(kManifestGuarded, manifest.guarded ? 1 : 0);
+  if (manifest.latest) write_ref(writer, kManifestLatest, *manifest.latest);
+  if (manifest.previous) write_ref(writer, kManifestPrevious, *manifest.previous);
+  writer.number(kManifestFloor, manifest.floor.value());
+  writer.text(kManifestPending, manifest.pending);
+  for (const std::string& move : manifest.opened_by) writer.message(kManifestOpenedBy, move);
   writer.raw(manifest.unknown);
   std::string body = std::move(writer).take();
   seal_with_digest(body);
@@ -165,7 +165,7 @@ Result<Manifest> decode_manifest(std::string_view body) {
   std::uint64_t version = 0;
   WireReader reader(content);
   while (reader.next()) {
-    if (reader.field() == kVersion) {
+    if (reader.field() == kManifestVersion) {
       version = reader.number();
     } else {
       read_manifest_field(reader, manifest);

@@ -5,7 +5,7 @@
 #include "core/log/manifest.h"
 
 namespace muster::rlog {
-namespace {
+namespace records_test {
 
 EntryHeader header_after(const Position& position, std::uint64_t epoch, const std::string& run) {
   EntryHeader header;
@@ -171,5 +171,5 @@ TEST(SnapshotHeadTest, ReturnsAsItWasWritten) {
   EXPECT_EQ(*again, head);
 }
 
-}  // namespace
+}  // namespace records_test
 }  // namespace muster::rlog

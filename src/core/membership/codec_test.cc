@@ -12,7 +12,7 @@
 #include "core/membership/wire.h"
 
 namespace muster::membership {
-namespace {
+namespace codec_test {
 
 using namespace testing;  // NOLINT: the words of this module's tests.
 using ::testing::HasSubstr;
@@ -214,5 +214,5 @@ TEST(CodecTest, GarbageNeverCrashesTheDecoders) {
   }
 }
 
-}  // namespace
+}  // namespace codec_test
 }  // namespace muster::membership

@@ -5,7 +5,7 @@
 #include "core/membership/testing.h"
 
 namespace muster::membership {
-namespace {
+namespace commands_test {
 
 using namespace testing;  // NOLINT: the words of this module's tests.
 
@@ -56,5 +56,5 @@ TEST(CommandsTest, EachKindHasItsName) {
   EXPECT_STREQ(name(SetRingConfig{}), "SetRingConfig");
 }
 
-}  // namespace
+}  // namespace commands_test
 }  // namespace muster::membership

@@ -12,7 +12,7 @@
 #include "core/membership/testing.h"
 
 namespace muster::membership {
-namespace {
+namespace failure_detector_test {
 
 using namespace testing;  // NOLINT: the words of this module's tests.
 using enum NodeState;
@@ -440,5 +440,5 @@ TEST_F(FailureDetectorTest, AHundredThousandNodesAreOneTick) {
   EXPECT_EQ(verdict.held_by_brake, 80'000U);
 }
 
-}  // namespace
+}  // namespace failure_detector_test
 }  // namespace muster::membership

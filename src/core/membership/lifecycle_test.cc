@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::membership {
-namespace {
+namespace lifecycle_test {
 
 using enum NodeState;
 
@@ -83,5 +83,5 @@ TEST(LifecycleTest, EndpointsOfIpv6AddressesHaveBrackets) {
   EXPECT_EQ(endpoint(node), "[::1]:9000");
 }
 
-}  // namespace
+}  // namespace lifecycle_test
 }  // namespace muster::membership

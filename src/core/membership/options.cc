@@ -12,10 +12,6 @@ namespace {
 /// Far beyond any use, and far from where doubling or adding durations could overflow.
 constexpr Duration kLongest = std::chrono::hours(24 * 7);
 
-Error invalid(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
-
 std::string with(const char* name, Duration value) {
   return std::string(name) + " " + format_duration(value);
 }

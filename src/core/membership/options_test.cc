@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace muster::membership {
-namespace {
+namespace options_test {
 
 using ::testing::HasSubstr;
 
@@ -60,5 +60,5 @@ TEST(MembershipOptionsTest, ValuesThatCannotWorkTogetherAreRefusedWithTheReason)
   }
 }
 
-}  // namespace
+}  // namespace options_test
 }  // namespace muster::membership

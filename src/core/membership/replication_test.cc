@@ -12,7 +12,7 @@
 #include "core/membership/testing.h"
 
 namespace muster::membership {
-namespace {
+namespace replication_test {
 
 using namespace testing;  // NOLINT: the words of this module's tests.
 
@@ -131,5 +131,5 @@ TEST(ReplicationTest, RandomCommandsGiveTheSameBytesOnEveryReplica) {
   }
 }
 
-}  // namespace
+}  // namespace replication_test
 }  // namespace muster::membership

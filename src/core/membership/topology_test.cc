@@ -10,7 +10,7 @@
 #include "core/membership/testing.h"
 
 namespace muster::membership {
-namespace {
+namespace topology_test {
 
 using namespace testing;  // NOLINT: the words of this module's tests.
 using ::testing::HasSubstr;
@@ -377,5 +377,5 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
   EXPECT_TRUE(Topology::restore(std::move(crowded)).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace topology_test
 }  // namespace muster::membership

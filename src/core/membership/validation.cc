@@ -37,10 +37,6 @@ std::string shown(std::string_view text) {
   return out + "\"";
 }
 
-Error invalid(std::string message) {
-  return {Errc::kInvalid, std::move(message)};
-}
-
 /// Groups of an IPv6 address on one side of "::", or none when they are malformed. The last group
 /// of the address may be an IPv4 address, which counts for two.
 std::optional<std::size_t> ipv6_groups(std::string_view text, bool at_end) {

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace muster::membership {
-namespace {
+namespace validation_test {
 
 using ::testing::HasSubstr;
 
@@ -157,5 +157,5 @@ TEST(ValidationTest, RingConfigsHaveBounds) {
   EXPECT_FALSE(validate(RingConfig{16, 65, ""}));
 }
 
-}  // namespace
+}  // namespace validation_test
 }  // namespace muster::membership

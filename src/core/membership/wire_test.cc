@@ -5,7 +5,7 @@
 #include <string>
 
 namespace muster::membership {
-namespace {
+namespace wire_test {
 
 using namespace std::string_literals;
 
@@ -107,5 +107,5 @@ TEST(WireTest, UnknownFieldsHaveABound) {
   EXPECT_TRUE(kept.empty());
 }
 
-}  // namespace
+}  // namespace wire_test
 }  // namespace muster::membership

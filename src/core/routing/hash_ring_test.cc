@@ -9,9 +9,9 @@
 #include "base/random.h"
 
 namespace muster {
-namespace {
+namespace hash_ring_test {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 /// node-1 … node-n.
 std::vector<RingMember> nodes(int n) {
@@ -137,7 +137,7 @@ TEST(HashRingTest, WeightMultipliesVirtualNodes) {
   const HashRing ring(members, {});
   EXPECT_EQ(ring.positions().size(), 16u * 4);
   for (std::size_t i = 0; i < ring.positions().size(); ++i) {
-    EXPECT_THAT(names(ring, ring.placement(i)), testing::Not(testing::Contains("node-2")));
+    EXPECT_THAT(names(ring, ring.placement(i)), ::testing::Not(::testing::Contains("node-2")));
   }
   EXPECT_TRUE(ring.lookup("hello").degraded);
 }
@@ -178,5 +178,5 @@ TEST(HashRingDeathTest, RefusesTwoMembersOfOneId) {
   EXPECT_DEATH(HashRing({{NodeId("a")}, {NodeId("a")}}, {}), "CHECK failed");
 }
 
-}  // namespace
+}  // namespace hash_ring_test
 }  // namespace muster

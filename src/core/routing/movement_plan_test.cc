@@ -8,7 +8,7 @@
 #include "base/random.h"
 
 namespace muster {
-namespace {
+namespace movement_plan_test {
 
 /// Up to `most` members with random weights; the first always owns something.
 std::vector<RingMember> random_members(Random& random, std::uint64_t most) {
@@ -159,5 +159,5 @@ TEST(MovementPlanTest, CopiesFollowTheReplicaSets) {
   EXPECT_TRUE(plan.primary_moved == primary_shares(three)[2]);
 }
 
-}  // namespace
+}  // namespace movement_plan_test
 }  // namespace muster

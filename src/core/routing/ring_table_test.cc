@@ -10,7 +10,7 @@
 #include "core/routing/hash_ring.h"
 
 namespace muster {
-namespace {
+namespace ring_table_test {
 
 using Positions = std::vector<std::uint64_t>;
 
@@ -116,5 +116,5 @@ TEST(RingTableTest, AnEmptyTableHasNoOwners) {
   EXPECT_EQ(RingTable().owners(1, out), 0U);
 }
 
-}  // namespace
+}  // namespace ring_table_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::security {
-namespace {
+namespace credential_generations_test {
 
 using Outcome = CredentialGenerations::Outcome;
 
@@ -47,5 +47,5 @@ TEST(CredentialGenerationsTest, GoingBackToWhatIsInForceEndsTheTrouble) {
   EXPECT_FALSE(generations.trouble().has_value());
 }
 
-}  // namespace
+}  // namespace credential_generations_test
 }  // namespace muster::security

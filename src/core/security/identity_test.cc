@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 namespace muster::security {
-namespace {
+namespace identity_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 CertificateNames names_of(const std::string& id, std::vector<std::string> uris) {
   return {{id}, {}, {}, std::move(uris)};
@@ -61,7 +61,7 @@ TEST(IdentityTest, WhatIsNotExactlyOneRoleIsDenied) {
                                                {"muster:role:node", "muster:only-until:noon"},
                                                {"muster:"},
                                                {"xmuster:role:node"}}) {
-    EXPECT_TRUE(identify(names_of("n1", uris)).is(Errc::kDenied)) << testing::PrintToString(uris);
+    EXPECT_TRUE(identify(names_of("n1", uris)).is(Errc::kDenied)) << ::testing::PrintToString(uris);
   }
 }
 
@@ -137,5 +137,5 @@ TEST(IdentityTest, ServersAndAdminsSpeakForAllAndReadersForNobody) {
   EXPECT_TRUE(may_register(reader, "x", "10.0.0.1").is(Errc::kDenied));
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace muster::security

@@ -12,7 +12,7 @@
 #include <string>
 
 namespace muster::security {
-namespace {
+namespace permissions_test {
 
 std::string content(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -38,7 +38,7 @@ std::string as_markdown() {
 }
 
 TEST(PermissionsTest, TheDocumentShowsTheTableInForce) {
-  EXPECT_THAT(content("docs/security.md"), testing::HasSubstr(as_markdown()));
+  EXPECT_THAT(content("docs/security.md"), ::testing::HasSubstr(as_markdown()));
 }
 
 TEST(PermissionsTest, EveryMethodOfTheWireContractHasARowAndNoOther) {
@@ -113,5 +113,5 @@ TEST(PermissionsTest, RolesGetWhatTheyNeedAndNoMore) {
   }
 }
 
-}  // namespace
+}  // namespace permissions_test
 }  // namespace muster::security

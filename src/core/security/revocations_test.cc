@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 namespace muster::security {
-namespace {
+namespace revocations_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr MonoTime kStart{100h};
 constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
@@ -16,7 +16,7 @@ IssuerRevocations list(std::unordered_set<std::string> serials, WallTime from = 
   return {issuer, from, from + 24h, std::move(serials)};
 }
 
-class RevocationsTest : public testing::Test {
+class RevocationsTest : public ::testing::Test {
  protected:
   Standing at(Duration later, const std::string& serial, const std::string& issuer = "CN=A") {
     return revocations.standing(
@@ -144,5 +144,5 @@ TEST_F(RevocationsTest, ListsOfSeveralIssuersHoldTogether) {
   EXPECT_EQ(at(0s, "1"), Standing::kRevoked);
 }
 
-}  // namespace
+}  // namespace revocations_test
 }  // namespace muster::security

@@ -10,7 +10,7 @@
 #include "core/supervision/supervision_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervision_property_test {
 
 using Kind = SupervisionAction::Kind;
 
@@ -175,5 +175,5 @@ TEST(SupervisionPropertyTest, OrderOneInstanceAndTheEndHoldUnderRandomEvents) {
   }
 }
 
-}  // namespace
+}  // namespace supervision_property_test
 }  // namespace muster

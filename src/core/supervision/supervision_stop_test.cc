@@ -7,7 +7,7 @@
 #include "core/supervision/supervision_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervision_stop_test {
 
 using Scene = testing::SupervisionScene;
 
@@ -192,5 +192,5 @@ TEST(SupervisionTest, AnEarlierStopReplacesALaterOne) {
   EXPECT_EQ(scene.story(), "kill 0");
 }
 
-}  // namespace
+}  // namespace supervision_stop_test
 }  // namespace muster

@@ -5,7 +5,7 @@
 #include "core/supervision/supervision_test_scene.h"
 
 namespace muster {
-namespace {
+namespace supervision_test {
 
 using Scene = testing::SupervisionScene;
 
@@ -270,5 +270,5 @@ TEST(SupervisionTest, AChildThatIsNotReadyInTimeFailsTheTree) {
   EXPECT_EQ(scene.story(), "ending start-failed, term 0");
 }
 
-}  // namespace
+}  // namespace supervision_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::http {
-namespace {
+namespace message_test {
 
 TEST(HttpMessageTest, ReadsARequestWithItsQueryAndLeavesWhatFollows) {
   std::string bytes =
@@ -57,5 +57,5 @@ TEST(HttpMessageTest, WritesAHead) {
   EXPECT_NE(head(response, {}, true).find("Connection: close"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace message_test
 }  // namespace muster::http

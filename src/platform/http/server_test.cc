@@ -15,7 +15,7 @@
 #include "platform/unique_fd.h"
 
 namespace muster::http {
-namespace {
+namespace server_test {
 
 /// A server on a thread of its own, and blocking clients on the test's.
 class HttpServerTest : public ::testing::Test {
@@ -246,5 +246,5 @@ TEST_F(HttpServerTest, RefusesGarbageAndGoesOn) {
   EXPECT_TRUE(read_until(client, "/a").ends_with("/a"));
 }
 
-}  // namespace
+}  // namespace server_test
 }  // namespace muster::http

@@ -12,10 +12,10 @@
 #include "platform/pki/openssl.h"
 
 namespace muster::pki {
-namespace {
+namespace pki_test {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using Use = CertificateOrder::Use;
 
 constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
@@ -247,5 +247,5 @@ TEST(P12Test, IsOpenedWithItsPasswordOnly) {
   EXPECT_EQ(PKCS12_verify_mac(p12.get(), "other", -1), 0);
 }
 
-}  // namespace
+}  // namespace pki_test
 }  // namespace muster::pki

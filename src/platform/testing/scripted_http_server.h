@@ -182,8 +182,8 @@ class ScriptedHttpServer {
   UniqueFd listener_;
   int port_ = 0;
   Mutex mutex_;
-  std::vector<Request> requests_ GUARDED_BY(mutex_);
-  std::size_t accepted_ GUARDED_BY(mutex_) = 0;
+  std::vector<Request> requests_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t accepted_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::vector<std::unique_ptr<Connection>> connections_;  // The acceptor's, then the destructor's.
   std::thread acceptor_;
 };

@@ -6,11 +6,11 @@
 #include "store/url.h"
 
 namespace muster::engine {
-namespace {
+namespace engine_options_test {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Step = StartPlan::Step;
 
 EngineOptions three() {
@@ -107,5 +107,5 @@ TEST(EngineOptionsTest, AServerThatJoinsKnowsOnlyWhomToAsk) {
   EXPECT_EQ(options.join, std::vector<std::string>{"h1:9000"});
 }
 
-}  // namespace
+}  // namespace engine_options_test
 }  // namespace muster::engine

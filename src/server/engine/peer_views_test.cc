@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::engine {
-namespace {
+namespace peer_views_test {
 
 using Kind = PeerView::Kind;
 
@@ -35,5 +35,5 @@ TEST(PeerViewsTest, AnythingElseIsSilence) {
   }
 }
 
-}  // namespace
+}  // namespace peer_views_test
 }  // namespace muster::engine

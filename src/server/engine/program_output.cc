@@ -11,7 +11,7 @@
 namespace muster::engine {
 namespace {
 
-constexpr std::size_t kBytesMax = 64 * 1024;
+constexpr std::size_t kOutputBytesMax = 64 * 1024;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void ProgramOutput::read() {
     const ssize_t got = ::read(output_.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
-    if (got <= 0 || text_.size() > kBytesMax) return finish(std::move(text_));
+    if (got <= 0 || text_.size() > kOutputBytesMax) return finish(std::move(text_));
     text_.append(buffer.data(), static_cast<std::size_t>(got));
   }
 }

@@ -7,7 +7,7 @@
 namespace muster::engine {
 namespace {
 
-constexpr Duration kLookTimeout = 1s;
+constexpr Duration kSearchTimeout = 1s;
 constexpr Duration kLookInterval = 200ms;
 
 }  // namespace
@@ -42,7 +42,7 @@ void StartSearch::look() {
     roll_call_ = std::move(roll_call);
   }
   if (sight.has_data) others.clear();
-  views_.look(others, loop_.now() + kLookTimeout,
+  views_.look(others, loop_.now() + kSearchTimeout,
               lifetime_.wrap([this, sight = std::move(sight)](auto views) mutable {
                 sight.views = std::move(views);
                 if (!sight.has_data && sees_all(sight)) saw_all_ = true;

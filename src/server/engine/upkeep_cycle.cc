@@ -7,7 +7,7 @@
 namespace muster::engine {
 namespace {
 
-constexpr Duration kTimeout = 2s;
+constexpr Duration kUpkeepTimeout = 2s;
 /// Rewriting a file of gigabytes takes its time.
 constexpr Duration kLongTimeout = 120s;
 /// Between two defragmentations, each of which stops the member for a while.
@@ -29,7 +29,7 @@ void UpkeepCycle::stop() {
 }
 
 void UpkeepCycle::look() {
-  const MonoTime by = loop_.now() + kTimeout;
+  const MonoTime by = loop_.now() + kUpkeepTimeout;
   auto members = [this, by](UpkeepSight sight) {
     admin_.members(by, lifetime_.wrap([this, by, sight](Result<Members> listed) mutable {
       if (!listed) return fail(listed.error());
@@ -57,7 +57,7 @@ void UpkeepCycle::look() {
 
 void UpkeepCycle::act(const UpkeepSight& sight) {
   const UpkeepPlan plan = plan_upkeep(sight);
-  const MonoTime by = loop_.now() + kTimeout;
+  const MonoTime by = loop_.now() + kUpkeepTimeout;
   timer_.arm(options_.upkeep_interval, [this] { look(); });
   for (const std::uint64_t id : plan.promote) {
     admin_.promote(id, by, lifetime_.wrap([this, id](const Result<Done>& promoted) {

@@ -12,7 +12,7 @@
 #include "server/tls/tls_test_authority.h"
 
 namespace muster::server {
-namespace {
+namespace audit_log_test {
 
 std::string content(const std::string& path) {
   std::ostringstream text;
@@ -109,5 +109,5 @@ TEST(AuditLogTest, WhatCannotBeWrittenIsCounted) {
   EXPECT_TRUE(AuditLog({"/no/such/directory/audit"}).open().is(Errc::kUnavailable));
 }
 
-}  // namespace
+}  // namespace audit_log_test
 }  // namespace muster::server

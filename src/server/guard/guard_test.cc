@@ -11,7 +11,7 @@
 #include "server/tls/tls_test_authority.h"
 
 namespace muster::server {
-namespace {
+namespace guard_test {
 
 using rpc::Code;
 using rpc::TestingCall;
@@ -327,5 +327,5 @@ TEST_F(GuardTest, AServerShowsAServersCertificateOfItsOwnName) {
   EXPECT_THAT(start("s2", client("server", "s2")), HasSubstr(security::kServerName));
 }
 
-}  // namespace
+}  // namespace guard_test
 }  // namespace muster::server

@@ -9,7 +9,7 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace read_lane_test {
 
 class ReadLaneTest : public ::testing::Test {
  protected:
@@ -56,5 +56,5 @@ TEST_F(ReadLaneTest, WhoIsOneTooManyIsRefusedAndWhoHasGoneIsPassedOver) {
   EXPECT_EQ(done_, std::string(100, 'r'));
 }
 
-}  // namespace
+}  // namespace read_lane_test
 }  // namespace muster::server

@@ -7,7 +7,7 @@
 #include "core/membership/testing.h"
 
 namespace muster::server {
-namespace {
+namespace batcher_test {
 
 using membership::NodeState;
 using membership::Topology;
@@ -58,5 +58,5 @@ TEST(HeartbeatBatcherTest, ManyNodesMakeSeveralCommands) {
   EXPECT_EQ(commands[1].beats.size(), 1U);
 }
 
-}  // namespace
+}  // namespace batcher_test
 }  // namespace muster::server

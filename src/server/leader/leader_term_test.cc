@@ -11,7 +11,7 @@
 #include "store/memory/memory_store.h"
 
 namespace muster::server {
-namespace {
+namespace leader_term_test {
 
 using membership::NodeState;
 
@@ -31,7 +31,7 @@ class HangingStore final : public ObjectStore {
     if (hangs_) return expire(by, std::move(done));
     inner_.put(std::move(key), std::move(body), std::move(when), by, std::move(done));
   }
-  void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
+  void guarded_put(Key key, std::string body, Precondition when, muster::Guard guard, Deadline by,
                    Callback<Revision> done) override {
     if (hangs_) return expire(by, std::move(done));
     inner_.guarded_put(std::move(key), std::move(body), std::move(when), std::move(guard), by,
@@ -185,5 +185,5 @@ TEST_F(LeaderTermTest, ALeaderWhoseDiskHangsStepsDownThoughItsLeaseIsGood) {
   end();
 }
 
-}  // namespace
+}  // namespace leader_term_test
 }  // namespace muster::server

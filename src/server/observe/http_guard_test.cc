@@ -14,7 +14,7 @@
 #include "server/tls/tls_test_authority.h"
 
 namespace muster::server {
-namespace {
+namespace http_guard_test {
 
 http::Request to_host(const std::string& host) {
   http::Request request;
@@ -129,5 +129,5 @@ TEST_F(HttpsTest, WhoSendsNoMoreHasItsAnswer) {
   EXPECT_TRUE(read_until(client, "").ends_with("hello"));
 }
 
-}  // namespace
+}  // namespace http_guard_test
 }  // namespace muster::server

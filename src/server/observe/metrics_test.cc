@@ -10,7 +10,7 @@
 #include <string>
 
 namespace muster::server {
-namespace {
+namespace metrics_test {
 
 const char* type_name(prometheus::MetricType type) {
   switch (type) {
@@ -113,5 +113,5 @@ TEST(MetricsTest, RulesAndDashboardNameOnlyWhatIsExported) {
   }
 }
 
-}  // namespace
+}  // namespace metrics_test
 }  // namespace muster::server

@@ -7,7 +7,7 @@
 #include "server/observe/series.h"
 
 namespace muster::server {
-namespace {
+namespace observe_test {
 
 NodeRow row(const std::string& id, membership::NodeState state, std::uint32_t flaps = 0,
             std::int64_t heard_ms = 0) {
@@ -182,5 +182,5 @@ TEST(EventStreamsTest, ChangesAreToldToAll) {
   EXPECT_EQ(one->text, "");
 }
 
-}  // namespace
+}  // namespace observe_test
 }  // namespace muster::server

@@ -13,7 +13,7 @@
 #include "sim/world.h"
 
 namespace muster::rpc {
-namespace {
+namespace connections_test {
 
 /// One connection over loopback, and a clock that stands still unless it is told.
 class ConnectionsTest : public ::testing::Test {
@@ -90,5 +90,5 @@ TEST_F(ConnectionsTest, ANumberThatIsUsedAgainIsAnotherConnection) {
   EXPECT_EQ(connections_.find(old), Connections::kNone);
 }
 
-}  // namespace
+}  // namespace connections_test
 }  // namespace muster::rpc

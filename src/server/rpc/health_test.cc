@@ -9,7 +9,7 @@
 #include "server/rpc/testing_call.h"
 
 namespace muster::rpc {
-namespace {
+namespace health_test {
 
 using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
@@ -60,5 +60,5 @@ TEST(HealthTest, OtherCallsAreNotItsOwn) {
   EXPECT_FALSE(health.answers(std::make_shared<TestingCall>("/other.Service/Check")));
 }
 
-}  // namespace
+}  // namespace health_test
 }  // namespace muster::rpc

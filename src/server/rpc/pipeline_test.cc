@@ -10,7 +10,7 @@
 #include "sim/world.h"
 
 namespace muster::rpc {
-namespace {
+namespace pipeline_test {
 
 /// A stream of messages that the test answers when it likes.
 class PipelineTest : public ::testing::Test {
@@ -87,5 +87,5 @@ TEST_F(PipelineTest, NothingIsSentOnACallThatHasEnded) {
   EXPECT_EQ(call_->finished->code, Code::kUnavailable);
 }
 
-}  // namespace
+}  // namespace pipeline_test
 }  // namespace muster::rpc

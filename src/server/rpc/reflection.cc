@@ -15,17 +15,18 @@ namespace {
 
 using google::protobuf::DescriptorPool;
 using google::protobuf::FileDescriptor;
-using Request = grpc::reflection::v1alpha::ServerReflectionRequest;
-using Response = grpc::reflection::v1alpha::ServerReflectionResponse;
+using ReflectionRequest = grpc::reflection::v1alpha::ServerReflectionRequest;
+using ReflectionResponse = grpc::reflection::v1alpha::ServerReflectionResponse;
 
-void not_found(Response& response, const std::string& what) {
+void not_found(ReflectionResponse& response, const std::string& what) {
   auto& error = *response.mutable_error_response();
   error.set_error_code(static_cast<int>(Code::kNotFound));
   error.set_error_message("this server does not know " + what);
 }
 
 /// The file and, before whoever imports it needs it, everything that it imports.
-void add_files(const FileDescriptor& file, std::set<std::string>& added, Response& response) {
+void add_files(const FileDescriptor& file, std::set<std::string>& added,
+               ReflectionResponse& response) {
   if (!added.insert(file.name()).second) return;
   google::protobuf::FileDescriptorProto proto;
   file.CopyTo(&proto);
@@ -35,13 +36,13 @@ void add_files(const FileDescriptor& file, std::set<std::string>& added, Respons
   }
 }
 
-void describe(const FileDescriptor* file, const std::string& what, Response& response) {
+void describe(const FileDescriptor* file, const std::string& what, ReflectionResponse& response) {
   if (file == nullptr) return not_found(response, what);
   std::set<std::string> added;
   add_files(*file, added, response);
 }
 
-void extensions_of(const std::string& type, Response& response) {
+void extensions_of(const std::string& type, ReflectionResponse& response) {
   const DescriptorPool& pool = *DescriptorPool::generated_pool();
   const auto* extended = pool.FindMessageTypeByName(type);
   if (extended == nullptr) return not_found(response, type);
@@ -52,21 +53,22 @@ void extensions_of(const std::string& type, Response& response) {
   for (const auto* extension : extensions) numbers.add_extension_number(extension->number());
 }
 
-Response answer(const Request& request, const std::vector<std::string>& services) {
+ReflectionResponse answer(const ReflectionRequest& request,
+                          const std::vector<std::string>& services) {
   const DescriptorPool& pool = *DescriptorPool::generated_pool();
-  Response response;
+  ReflectionResponse response;
   response.set_valid_host(request.host());
   *response.mutable_original_request() = request;
   switch (request.message_request_case()) {
-    case Request::kFileByFilename:
+    case ReflectionRequest::kFileByFilename:
       describe(pool.FindFileByName(request.file_by_filename()), request.file_by_filename(),
                response);
       break;
-    case Request::kFileContainingSymbol:
+    case ReflectionRequest::kFileContainingSymbol:
       describe(pool.FindFileContainingSymbol(request.file_containing_symbol()),
                request.file_containing_symbol(), response);
       break;
-    case Request::kFileContainingExtension: {
+    case ReflectionRequest::kFileContainingExtension: {
       const auto& wanted = request.file_containing_extension();
       const auto* type = pool.FindMessageTypeByName(wanted.containing_type());
       const auto* field =
@@ -77,15 +79,15 @@ Response answer(const Request& request, const std::vector<std::string>& services
                response);
       break;
     }
-    case Request::kAllExtensionNumbersOfType:
+    case ReflectionRequest::kAllExtensionNumbersOfType:
       extensions_of(request.all_extension_numbers_of_type(), response);
       break;
-    case Request::kListServices:
+    case ReflectionRequest::kListServices:
       for (const std::string& name : services) {
         response.mutable_list_services_response()->add_service()->set_name(name);
       }
       break;
-    case Request::MESSAGE_REQUEST_NOT_SET: {
+    case ReflectionRequest::MESSAGE_REQUEST_NOT_SET: {
       auto& error = *response.mutable_error_response();
       error.set_error_code(static_cast<int>(Code::kInvalidArgument));
       error.set_error_message("message_request must be set");
@@ -97,7 +99,7 @@ Response answer(const Request& request, const std::vector<std::string>& services
 
 void next(const CallPtr& call, const std::vector<std::string>& services) {
   call->read([call, services](std::optional<std::string> bytes) {
-    Request request;
+    ReflectionRequest request;
     if (!bytes) return call->finish({});
     if (!parse(call, *bytes, request)) return;
     call->write(to_payload(answer(request, services)), [call, services] { next(call, services); });

@@ -12,7 +12,7 @@
 #include "server/rpc/testing_call.h"
 
 namespace muster::rpc {
-namespace {
+namespace reflection_test {
 
 using grpc::reflection::v1alpha::ServerReflectionRequest;
 using grpc::reflection::v1alpha::ServerReflectionResponse;
@@ -67,5 +67,5 @@ TEST(ReflectionTest, OtherCallsAreNotItsOwn) {
   EXPECT_FALSE(answer_reflection(std::make_shared<TestingCall>("/other.Service/Info"), {}));
 }
 
-}  // namespace
+}  // namespace reflection_test
 }  // namespace muster::rpc

@@ -14,7 +14,7 @@
 #include "platform/unique_fd.h"
 
 namespace muster::rpc {
-namespace {
+namespace rpc_server_test {
 
 /// A client that speaks just enough HTTP/2 to ask, and takes nothing of an answer but its head: it
 /// allows the server not one byte.
@@ -216,5 +216,5 @@ TEST_F(RpcServerTest, ACallThatNobodyAnswersDoesNotHoldUpTheEnd) {
   EXPECT_TRUE(drained);
 }
 
-}  // namespace
+}  // namespace rpc_server_test
 }  // namespace muster::rpc

@@ -6,7 +6,7 @@
 #include "server/rpc/testing_call.h"
 
 namespace muster::rpc {
-namespace {
+namespace status_test {
 
 TEST(RpcStatusTest, ErrorsSurviveTheWayToAnotherServerAndBack) {
   for (const Errc code :
@@ -35,5 +35,5 @@ TEST(RouterTest, AMethodNobodyAnswersIsUnimplemented) {
   EXPECT_EQ(unknown->finished->code, Code::kUnimplemented);
 }
 
-}  // namespace
+}  // namespace status_test
 }  // namespace muster::rpc

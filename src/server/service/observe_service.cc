@@ -16,7 +16,7 @@ std::uint64_t ms(Duration d) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, to_ms(d)));
 }
 
-void to_proto(const cluster::Decision& d, v1::DecisionRecord& out) {
+void write_decision(const cluster::Decision& d, v1::DecisionRecord& out) {
   out.set_seq(d.seq);
   out.set_at(to_ms(d.at));
   out.set_kind(to_string(d.kind));
@@ -65,11 +65,11 @@ void ObserveService::Explain(const rpc::CallPtr& call, const v1::ExplainRequest&
                                                          : log.about(request.subject());
     if (found.size() > limit) found.erase(found.begin(), found.end() - static_cast<long>(limit));
     v1::ExplainResponse response;
-    for (const auto& entry : found) to_proto(*entry, *response.add_decisions());
+    for (const auto& entry : found) write_decision(*entry, *response.add_decisions());
     response.set_newest(log.newest());
     response.set_topology_version(cluster_.state().topology().version().value());
     const membership::NodeEntry* node = cluster_.state().topology().find(NodeId(request.subject()));
-    if (node != nullptr) server::to_proto(*node, *response.mutable_node());
+    if (node != nullptr) to_proto(*node, *response.mutable_node());
     rpc::reply(call, response);
   });
 }

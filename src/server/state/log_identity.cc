@@ -10,7 +10,7 @@ namespace muster::server {
 namespace {
 
 constexpr const char* kName = "log-id";
-constexpr std::size_t kBytesMax = 256;
+constexpr std::size_t kIdentityBytesMax = 256;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::string log_identity_path(const std::string& data_dir) {
 Result<std::string> known_log(const std::string& data_dir) {
   if (data_dir.empty()) return std::string();
   const std::string path = log_identity_path(data_dir);
-  auto id = files::read_whole(path, kBytesMax);
+  auto id = files::read_whole(path, kIdentityBytesMax);
   if (id.is(Errc::kNotFound)) return std::string();
   if (!id) return id.error();
   while (!id->empty() && id->back() == '\n') id->pop_back();

@@ -7,7 +7,7 @@
 #include "store/file/test_client.h"
 
 namespace muster::server {
-namespace {
+namespace log_identity_test {
 
 TEST(LogIdentityTest, IsKept) {
   const file::TempDir dir;
@@ -28,5 +28,5 @@ TEST(LogIdentityTest, AFileThatSaysNothingIsNotTakenForNone) {
   EXPECT_TRUE(known_log(dir.path()).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace log_identity_test
 }  // namespace muster::server

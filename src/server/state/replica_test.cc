@@ -12,7 +12,7 @@
 #include "store/memory/memory_store.h"
 
 namespace muster::server {
-namespace {
+namespace replica_test {
 
 class ReplicaTest : public ::testing::Test {
  protected:
@@ -100,5 +100,5 @@ TEST_F(ReplicaTest, WhatAnotherServerDoesNotUnderstandIsNotProposed) {
   EXPECT_EQ(answer, Errc::kUnavailable) << "it goes on to the log, which is not led here";
 }
 
-}  // namespace
+}  // namespace replica_test
 }  // namespace muster::server

@@ -32,8 +32,9 @@ struct Peer {
 class PeerCache {
  public:
   explicit PeerCache(std::size_t peers_max = 16'384) : peers_max_(peers_max) {}
-  [[nodiscard]] Result<std::shared_ptr<const Peer>> read(std::string_view pem) EXCLUDES(mutex_);
-  [[nodiscard]] std::size_t size() const EXCLUDES(mutex_);
+  [[nodiscard]] Result<std::shared_ptr<const Peer>> read(std::string_view pem)
+      MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t size() const MUSTER_EXCLUDES(mutex_);
 
  private:
   const std::size_t peers_max_;
@@ -46,7 +47,7 @@ class PeerCache {
     }
   };
   std::unordered_map<std::string, std::shared_ptr<const Peer>, Hash, std::equal_to<>> peers_
-      GUARDED_BY(mutex_);
+      MUSTER_GUARDED_BY(mutex_);
 };
 
 /// Whether its certificate still counts: it is neither over nor revoked. kDenied otherwise. Any

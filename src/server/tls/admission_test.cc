@@ -8,13 +8,13 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace admission_test {
 
 using security::Call;
 using security::Role;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class AdmissionTest : public testing::Test {
+class AdmissionTest : public ::testing::Test {
  protected:
   AdmissionTest() { set_log_sink({}); }
 
@@ -84,5 +84,5 @@ TEST_F(AdmissionTest, ACertificateIsReadOnceAndTheMemoryOfThemIsBounded) {
   EXPECT_EQ(cache.read(node_.certificate).value()->identity.id, first->identity.id);
 }
 
-}  // namespace
+}  // namespace admission_test
 }  // namespace muster::server

@@ -10,11 +10,11 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace credential_watcher_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class CredentialWatcherTest : public testing::Test {
+class CredentialWatcherTest : public ::testing::Test {
  protected:
   CredentialWatcherTest() {
     set_log_sink([this](const LogLine& line) { logged_.push_back(line.level); });
@@ -74,7 +74,7 @@ TEST_F(CredentialWatcherTest, ANewPairIsAdoptedWithinTenSeconds) {
   ASSERT_TRUE(watcher_.start().ok());
   write(second_);
   run(10s);
-  EXPECT_THAT(adopted_, testing::ElementsAre(second_.certificate));
+  EXPECT_THAT(adopted_, ::testing::ElementsAre(second_.certificate));
   EXPECT_EQ(watcher_.generation(), 2u);
   dir_.write("ca.crt", ca_.pem() + TestAuthority(process_.wall_now(), "Other").pem());
   run(10s);
@@ -147,5 +147,5 @@ TEST_F(CredentialWatcherTest, AListOfRevokedCertificatesIsWatchedToo) {
   EXPECT_EQ(crl_changes_, 1);
 }
 
-}  // namespace
+}  // namespace credential_watcher_test
 }  // namespace muster::server

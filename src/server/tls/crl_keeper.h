@@ -57,16 +57,18 @@ class CrlKeeper {
   void use_authorities(std::vector<pki::Certificate> authorities);
 
   [[nodiscard]] security::Standing standing(const std::string& issuer,
-                                            const std::string& serial) const EXCLUDES(mutex_);
-  [[nodiscard]] Health health() const EXCLUDES(mutex_);
+                                            const std::string& serial) const
+      MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Health health() const MUSTER_EXCLUDES(mutex_);
   /// The bytes last accepted; empty before there were any.
   [[nodiscard]] const std::string& accepted() const { return accepted_; }
 
  private:
-  void take(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
-  [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun) EXCLUDES(mutex_);
+  void take(const Result<std::string>& bytes, MonoTime begun) MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun)
+      MUSTER_EXCLUDES(mutex_);
   void report(const Status& status, bool was_failing);
-  void await_end() EXCLUDES(mutex_);
+  void await_end() MUSTER_EXCLUDES(mutex_);
   void ran_out();
 
   Loop& loop_;
@@ -80,7 +82,7 @@ class CrlKeeper {
   bool nearly_over_ = false;  ///< As was last told, too.
   std::string accepted_;      ///< The bytes last accepted.
   mutable Mutex mutex_;
-  security::Revocations revocations_ GUARDED_BY(mutex_);
+  security::Revocations revocations_ MUSTER_GUARDED_BY(mutex_);
   Timer timer_;
   Timer end_;  ///< Of what is in force.
   Lifetime lifetime_;

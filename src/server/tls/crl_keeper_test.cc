@@ -13,12 +13,12 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace crl_keeper_test {
 
 using security::Standing;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class CrlKeeperTest : public testing::Test {
+class CrlKeeperTest : public ::testing::Test {
  protected:
   CrlKeeperTest() {
     set_log_sink([this](const LogLine& line) { logged_.push_back(line.level); });
@@ -248,5 +248,5 @@ TEST(CrlKeeperThreadTest, AnyThreadMayAskWhileListsChange) {
   thread.run([&] { keeper.reset(); });
 }
 
-}  // namespace
+}  // namespace crl_keeper_test
 }  // namespace muster::server

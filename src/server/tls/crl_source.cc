@@ -7,13 +7,13 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t kBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kListBytesMax = std::size_t{16} << 20;
 
 }  // namespace
 
 CrlKeeper::Fetch crl_from_file(std::string path) {
   return [path = std::move(path)](MonoTime, const CrlKeeper::Fetched& done) {
-    done(files::read_whole(path, kBytesMax));
+    done(files::read_whole(path, kListBytesMax));
   };
 }
 
@@ -22,7 +22,7 @@ CrlKeeper::Fetch crl_from_url(HttpClient& http, std::string url) {
     HttpRequest request;
     request.url = url;
     request.by = by;
-    request.answer_bytes_max = kBytesMax;
+    request.answer_bytes_max = kListBytesMax;
     http.send(std::move(request), [done = std::move(done)](Result<HttpResponse> answer) {
       if (!answer) return done(answer.error());
       if (answer->status != 200) {

@@ -12,9 +12,9 @@
 #include "server/tls/tls_test_authority.h"
 
 namespace muster::server {
-namespace {
+namespace crl_source_test {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 /// What one fetch over HTTP answers.
 Result<std::string> fetched(const std::string& url, Duration limit = 10s) {
@@ -72,5 +72,5 @@ TEST(CrlSourceTest, AServerThatHangsOrCutsOffIsAFailureInTime) {
   EXPECT_FALSE(fetched(server.url() + "/hang", 200ms).ok());
 }
 
-}  // namespace
+}  // namespace crl_source_test
 }  // namespace muster::server

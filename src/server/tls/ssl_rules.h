@@ -24,7 +24,7 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
   ~SslRules();
 
   /// From now on these are shown and believed. kInvalid when OpenSSL cannot use them.
-  [[nodiscard]] Status use(const security::Credentials& credentials) EXCLUDES(mutex_);
+  [[nodiscard]] Status use(const security::Credentials& credentials) MUSTER_EXCLUDES(mutex_);
   /// Makes `context` follow these rules. It keeps them alive.
   [[nodiscard]] bool apply(SSL_CTX& context, bool certificate_required);
   /// The certificate (PEM) that the client of a connection has shown; empty when none.
@@ -39,7 +39,7 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
 
   const std::function<Status(std::string_view pem)> verify_;
   Mutex mutex_;
-  std::shared_ptr<SSL_CTX> current_ GUARDED_BY(mutex_);
+  std::shared_ptr<SSL_CTX> current_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::server

@@ -8,7 +8,7 @@
 #include "server/tls/tls_test_authority.h"
 
 namespace muster::server {
-namespace {
+namespace ssl_rules_test {
 
 using OwnedContext = std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)>;
 using OwnedSsl = std::unique_ptr<SSL, void (*)(SSL*)>;
@@ -109,5 +109,5 @@ TEST_F(SslRulesTest, NewCredentialsCountFromTheNextHandshakeOn) {
   EXPECT_TRUE(saw_new_);
 }
 
-}  // namespace
+}  // namespace ssl_rules_test
 }  // namespace muster::server

@@ -16,7 +16,7 @@ using security::Role;
 struct TlsKeeper::Door {
   explicit Door(const Clock& c) : clock(&c) {}
 
-  Status verify(std::string_view pem, bool server) EXCLUDES(mutex) {
+  Status verify(std::string_view pem, bool server) MUSTER_EXCLUDES(mutex) {
     const auto peer = peers.read(pem);
     if (!peer) return refuse(peer.error());
     if (server && (*peer)->identity.role != Role::kServer) {
@@ -29,12 +29,12 @@ struct TlsKeeper::Door {
     const Status valid = still_valid(**peer, revocations, clock->wall_now());
     return valid ? valid : refuse(valid.error());
   }
-  void close() EXCLUDES(mutex) {
+  void close() MUSTER_EXCLUDES(mutex) {
     const MutexLock lock(mutex);
     clock = nullptr;
     revocations = nullptr;
   }
-  void use(const CrlKeeper* keeper) EXCLUDES(mutex) {
+  void use(const CrlKeeper* keeper) MUSTER_EXCLUDES(mutex) {
     const MutexLock lock(mutex);
     revocations = keeper;
   }
@@ -45,8 +45,8 @@ struct TlsKeeper::Door {
 
   PeerCache peers;
   Mutex mutex;
-  const Clock* clock GUARDED_BY(mutex);
-  const CrlKeeper* revocations GUARDED_BY(mutex) = nullptr;
+  const Clock* clock MUSTER_GUARDED_BY(mutex);
+  const CrlKeeper* revocations MUSTER_GUARDED_BY(mutex) = nullptr;
 };
 
 TlsKeeper::TlsKeeper(Loop& loop, Options options)

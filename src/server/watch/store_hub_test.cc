@@ -10,7 +10,7 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace store_hub_test {
 
 using rpc::TestingCall;
 
@@ -106,5 +106,5 @@ TEST_F(StoreHubTest, TheCursorMovesOnInSilence) {
   EXPECT_EQ(response(*call, 1).events_size(), 0);
 }
 
-}  // namespace
+}  // namespace store_hub_test
 }  // namespace muster::server

@@ -15,7 +15,7 @@
 #include "sim/world.h"
 
 namespace muster::server {
-namespace {
+namespace topology_hub_test {
 
 using rpc::TestingCall;
 
@@ -197,5 +197,5 @@ TEST_F(TopologyHubTest, EveryEndGivesThePlaceBack) {
   EXPECT_EQ(stopped->finished->code, rpc::Code::kUnavailable);
 }
 
-}  // namespace
+}  // namespace topology_hub_test
 }  // namespace muster::server

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::etcd {
-namespace {
+namespace address_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -34,5 +34,5 @@ TEST(EtcdAddressTest, WhatItCannotUseIsRefused) {
   }
 }
 
-}  // namespace
+}  // namespace address_test
 }  // namespace muster::etcd

@@ -9,7 +9,7 @@
 #include "platform/testing/scripted_http_server.h"
 
 namespace muster::etcd {
-namespace {
+namespace door_test {
 
 using Fault = ScriptedHttpServer::Fault;
 
@@ -47,5 +47,5 @@ TEST(EtcdDoorTest, OneThatIsAwaySaysNothing) {
   EXPECT_TRUE(knock({"unix:/nowhere"}).ok());
 }
 
-}  // namespace
+}  // namespace door_test
 }  // namespace muster::etcd

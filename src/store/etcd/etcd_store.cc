@@ -15,11 +15,10 @@ namespace muster {
 namespace {
 
 using etcd::Access;
-using etcd::WatchStream;
 using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
 
-constexpr Duration kFindRevisionTimeout = 5s;
+constexpr Duration kEtcdRevisionTimeout = 5s;
 /// What etcd adds to a request before it measures it: an id, the user's name, lengths.
 constexpr std::size_t kEnvelopeBytes = 256;
 
@@ -81,9 +80,9 @@ class EtcdStore final : public ObjectStore {
 
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    WatchStream::Setup setup{"etcd", std::move(prefix), 0, false, std::move(on_event)};
+    etcd::WatchStream::Setup setup{"etcd", std::move(prefix), 0, false, std::move(on_event)};
     setup.resume(cursor);
-    auto stream = std::make_shared<WatchStream>(
+    auto stream = std::make_shared<etcd::WatchStream>(
         client_, requests_, loop_,
         [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
           find_revision(at_least, hold, std::move(done));
@@ -137,7 +136,7 @@ class EtcdStore final : public ObjectStore {
     }
     if (hold) client_.hold();
     ask(requests_.revision(), Access::kReadAhead, std::max(identity_.floor(), at_least),
-        loop_.now() + kFindRevisionTimeout,
+        loop_.now() + kEtcdRevisionTimeout,
         [this, hold, done = std::move(done)](Result<TxnResponse> response) {
           if (hold) client_.release();
           if (!response) return done(response.error());
@@ -172,7 +171,7 @@ class EtcdStore final : public ObjectStore {
   Loop& loop_;
   etcd::Requests requests_;
   remote::Identity identity_;
-  std::vector<std::weak_ptr<WatchStream>> watches_;
+  std::vector<std::weak_ptr<etcd::WatchStream>> watches_;
   Lifetime lifetime_;
   etcd::Client client_;
 };

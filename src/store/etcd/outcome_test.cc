@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::etcd {
-namespace {
+namespace outcome_test {
 
 TEST(EtcdOutcomeTest, AnythingThatFailsBeforeTheRequestLeftIsTriedAgain) {
   for (const int code : {GRPC_STATUS_UNAVAILABLE, GRPC_STATUS_CANCELLED, GRPC_STATUS_INTERNAL}) {
@@ -101,5 +101,5 @@ TEST(EtcdOutcomeTest, TheFullStoreNamesItsAlarm) {
   EXPECT_NE(outcome.error.message.find("NOSPACE"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace outcome_test
 }  // namespace muster::etcd

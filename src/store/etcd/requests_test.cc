@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::etcd {
-namespace {
+namespace requests_test {
 
 using etcdserverpb::Compare;
 using etcdserverpb::TxnResponse;
@@ -139,5 +139,5 @@ TEST(EtcdRequestsTest, TheCursorPassesARevisionOnlyWithItsLastEvent) {
   EXPECT_EQ(events[2].kind, WatchEvent::Kind::kRemoved);
 }
 
-}  // namespace
+}  // namespace requests_test
 }  // namespace muster::etcd

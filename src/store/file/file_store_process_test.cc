@@ -23,7 +23,7 @@
 #include "store/file/test_client.h"
 
 namespace muster::file {
-namespace {
+namespace file_store_process_test {
 
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
@@ -344,5 +344,5 @@ TEST(FileStoreProcessTest, AnUnreadableDirectoryIsOneSentence) {
   fs::permissions(dir.path(), fs::perms::owner_all);
 }
 
-}  // namespace
+}  // namespace file_store_process_test
 }  // namespace muster::file

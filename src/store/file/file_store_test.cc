@@ -13,7 +13,7 @@
 #include "store/file/test_client.h"
 
 namespace muster::file {
-namespace {
+namespace file_store_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -375,5 +375,5 @@ TEST(FileStoreTest, NothingIsCalledAfterTheStoreIsGone) {
   EXPECT_EQ(calls, 0);
 }
 
-}  // namespace
+}  // namespace file_store_test
 }  // namespace muster::file

@@ -10,7 +10,7 @@
 #include "store/file/test_client.h"
 
 namespace muster::file {
-namespace {
+namespace file_watch_test {
 
 /// Keeps what a watch reports until the test asks for it.
 class Recorder {
@@ -49,8 +49,8 @@ class Recorder {
   TestClient& client_;
   Mutex mutex_;
   std::condition_variable arrived_;
-  std::vector<WatchEvent> events_ GUARDED_BY(mutex_);
-  std::size_t looked_at_ GUARDED_BY(mutex_) = 0;
+  std::vector<WatchEvent> events_ MUSTER_GUARDED_BY(mutex_);
+  std::size_t looked_at_ MUSTER_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<Watch> watch_;
 };
 
@@ -218,5 +218,5 @@ TEST(FileWatchTest, AfterItsDirectoryWasMadeAnewAWatchIsResetAndGoesOn) {
   recorder.until_body("k", "3");
 }
 
-}  // namespace
+}  // namespace file_watch_test
 }  // namespace muster::file

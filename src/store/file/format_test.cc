@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::file {
-namespace {
+namespace format_test {
 
 TEST(ObjectFormatTest, TheBytesOfVersionOneStayAsTheyAre) {
   const std::string file = encode_object(7, 0x0123456789ABCDEF, "hello");
@@ -69,5 +69,5 @@ TEST(JournalFormatTest, StateAndRecordsComeBackAsTheyWent) {
   EXPECT_TRUE(decode_records(two.substr(0, two.size() - 1)).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace format_test
 }  // namespace muster::file

@@ -9,7 +9,7 @@
 #include "base/text.h"
 
 namespace muster::file {
-namespace {
+namespace layout_test {
 
 /// The key that a path stands for, read back as a list does it.
 std::optional<std::string> key_at(const std::string& path) {
@@ -99,5 +99,5 @@ TEST(LayoutTest, OnlyKeysThatEveryStoreTakesAreTaken) {
   }
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace muster::file

@@ -36,19 +36,19 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   /// Nothing when too many jobs wait already; the job is then not taken.
-  [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) MUSTER_EXCLUDES(mutex_);
   /// True when the job had not begun; it will not run then.
-  [[nodiscard]] bool withdraw(JobId id) EXCLUDES(mutex_);
+  [[nodiscard]] bool withdraw(JobId id) MUSTER_EXCLUDES(mutex_);
   /// The process whose lock the jobs wait for, 0 when that cannot be told; nothing when they do
   /// not wait.
-  [[nodiscard]] std::optional<int> blocked_by() const EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<int> blocked_by() const MUSTER_EXCLUDES(mutex_);
 
   /// Delivers what happens after `since`, on the worker's thread, batch by batch: the next one
   /// only after delivered(), so that a slow watcher holds one batch and no more.
   [[nodiscard]] std::uint64_t add_watcher(std::string prefix, Position since, Deliver deliver)
-      EXCLUDES(mutex_);
-  void delivered(std::uint64_t watcher) EXCLUDES(mutex_);
-  void remove_watcher(std::uint64_t watcher) EXCLUDES(mutex_);
+      MUSTER_EXCLUDES(mutex_);
+  void delivered(std::uint64_t watcher) MUSTER_EXCLUDES(mutex_);
+  void remove_watcher(std::uint64_t watcher) MUSTER_EXCLUDES(mutex_);
 
  private:
   struct Queued {
@@ -65,26 +65,26 @@ class Worker {
 
   void run();
   /// When the directory was removed and has come back, goes on in the new one.
-  void follow_directory() EXCLUDES(mutex_);
-  [[nodiscard]] bool stopping() EXCLUDES(mutex_);
-  [[nodiscard]] std::optional<Queued> take(bool needs_lock) EXCLUDES(mutex_);
+  void follow_directory() MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] bool stopping() MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<Queued> take(bool needs_lock) MUSTER_EXCLUDES(mutex_);
   void run_lock_free_jobs();
   /// How long to wait before asking for the lock again; max when nothing waits for it.
   [[nodiscard]] Duration run_locked_jobs();
-  [[nodiscard]] std::vector<std::uint64_t> due_watchers() EXCLUDES(mutex_);
-  void pump(std::uint64_t id) EXCLUDES(mutex_);
-  void mark_watchers_due() EXCLUDES(mutex_);
+  [[nodiscard]] std::vector<std::uint64_t> due_watchers() MUSTER_EXCLUDES(mutex_);
+  void pump(std::uint64_t id) MUSTER_EXCLUDES(mutex_);
+  void mark_watchers_due() MUSTER_EXCLUDES(mutex_);
 
   Directory& directory_;
   files::FileWaiter waiter_;
   Duration lock_wait_;
   mutable Mutex mutex_;
-  bool stopping_ GUARDED_BY(mutex_) = false;
-  JobId next_id_ GUARDED_BY(mutex_) = 1;
-  std::deque<Queued> lock_free_ GUARDED_BY(mutex_);
-  std::deque<Queued> locked_ GUARDED_BY(mutex_);
-  std::map<std::uint64_t, Watcher> watchers_ GUARDED_BY(mutex_);
-  std::optional<int> blocked_by_ GUARDED_BY(mutex_);
+  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
+  JobId next_id_ MUSTER_GUARDED_BY(mutex_) = 1;
+  std::deque<Queued> lock_free_ MUSTER_GUARDED_BY(mutex_);
+  std::deque<Queued> locked_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Watcher> watchers_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<int> blocked_by_ MUSTER_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -13,10 +13,9 @@
 namespace muster {
 namespace {
 
-using musterd::WatchStream;
 using remote::Access;
 
-constexpr Duration kFindRevisionTimeout = 5s;
+constexpr Duration kMusterRevisionTimeout = 5s;
 
 class MusterStore final : public ObjectStore {
  public:
@@ -78,9 +77,9 @@ class MusterStore final : public ObjectStore {
 
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    WatchStream::Setup setup{"musterd", std::move(prefix), 0, false, std::move(on_event)};
+    musterd::WatchStream::Setup setup{"musterd", std::move(prefix), 0, false, std::move(on_event)};
     setup.resume(cursor);
-    auto stream = std::make_shared<WatchStream>(
+    auto stream = std::make_shared<musterd::WatchStream>(
         client_, requests_, loop_,
         [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
           find_revision(at_least, hold, std::move(done));
@@ -133,7 +132,7 @@ class MusterStore final : public ObjectStore {
     if (hold) client_.hold();
     send<v1::StoreListResponse>(
         "List", Result(requests_.revision()), Access::kReadAhead,
-        loop_.now() + kFindRevisionTimeout,
+        loop_.now() + kMusterRevisionTimeout,
         Callback<std::int64_t>([this, hold, done = std::move(done)](Result<std::int64_t> revision) {
           if (hold) client_.release();
           done(std::move(revision));
@@ -150,7 +149,7 @@ class MusterStore final : public ObjectStore {
   Loop& loop_;
   musterd::Requests requests_;
   remote::Identity identity_;
-  std::vector<std::weak_ptr<WatchStream>> watches_;
+  std::vector<std::weak_ptr<musterd::WatchStream>> watches_;
   Lifetime lifetime_;
   musterd::Client client_;
 };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::musterd {
-namespace {
+namespace outcome_test {
 
 using remote::Outcome;
 using remote::Reaction;
@@ -89,5 +89,5 @@ TEST(MusterOutcomeTest, RefusalsAreToldApart) {
   EXPECT_EQ(judge({GRPC_STATUS_DATA_LOSS, "", ""}, Stage::kReadSent).error.code, Errc::kCorrupt);
 }
 
-}  // namespace
+}  // namespace outcome_test
 }  // namespace muster::musterd

@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace muster::musterd {
-namespace {
+namespace requests_test {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
@@ -110,5 +110,5 @@ TEST(MusterRequestsTest, AgesAreRead) {
   EXPECT_TRUE(Requests::got("k", response).is(Errc::kUnchanged));
 }
 
-}  // namespace
+}  // namespace requests_test
 }  // namespace muster::musterd

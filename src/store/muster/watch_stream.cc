@@ -1,10 +1,13 @@
 #include "store/muster/watch_stream.h"
 
+#include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
+#include <grpcpp/impl/codegen/rpc_method.h>
+#include <grpcpp/support/async_stream.h>
 
 #include <utility>
 
-#include "muster/v1/store.grpc.pb.h"
+#include "muster/v1/store.pb.h"
 #include "store/remote/numbers.h"
 
 namespace muster::musterd {
@@ -34,9 +37,14 @@ void WatchStream::start_stream() {
   auto stream = std::make_shared<Stream>(client_.endpoint());
   stream_ = stream;
   client_.prepare(stream->context);
-  const auto stub = v1::StoreService::NewStub(client_.channel());
-  stream->reader = stub->PrepareAsyncWatch(
-      &stream->context, requests_.watch(prefix(), after(), history_), client_.queue());
+  // What a generated stub would do, whose header takes longer to compile than all that is ours
+  // here.
+  const auto channel = client_.channel();
+  const grpc::internal::RpcMethod method("/muster.v1.StoreService/Watch", nullptr,
+                                         grpc::internal::RpcMethod::SERVER_STREAMING, channel);
+  stream->reader.reset(grpc::internal::ClientAsyncReaderFactory<v1::StoreWatchResponse>::Create(
+      channel.get(), client_.queue(), method, &stream->context,
+      requests_.watch(prefix(), after(), history_), /*start=*/false, nullptr));
   limit_opening([this, stream] {
     client_.leave(stream->endpoint, "no answer to a watch");
     reopen("no answer");

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::remote {
-namespace {
+namespace identity_test {
 
 TEST(IdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
   Identity identity("h:2379");
@@ -27,5 +27,5 @@ TEST(IdentityTest, AnotherClusterIsRefused) {
   EXPECT_TRUE(identity.observe(8, 99, 0).is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace muster::remote

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace muster::remote {
-namespace {
+namespace loop_queue_test {
 
 /// An operation of gRPC that is done at its time.
 class Operation final : public Completion {
@@ -101,5 +101,5 @@ TEST_F(LoopQueueTest, AnOperationMayEndIt) {
   EXPECT_EQ(queue_, nullptr);
 }
 
-}  // namespace
+}  // namespace loop_queue_test
 }  // namespace muster::remote

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace muster::s3 {
-namespace {
+namespace answers_test {
 
 using Kind = Question::Kind;
 using When = Precondition::Kind;
@@ -178,5 +178,5 @@ TEST(AnswersTest, AListThatCannotBeTrustedIsCorrupt) {
   }
 }
 
-}  // namespace
+}  // namespace answers_test
 }  // namespace muster::s3

@@ -8,10 +8,6 @@
 namespace muster::s3 {
 namespace {
 
-Error bad(std::string why) {
-  return {Errc::kInvalid, std::move(why)};
-}
-
 std::string first_of(std::initializer_list<std::string> values) {
   for (const std::string& value : values) {
     if (!value.empty()) return value;
@@ -30,11 +26,12 @@ Status check_options(const Url& url) {
   for (const auto& [name, value] : url.query) {
     if (std::find(kKnown.begin(), kKnown.end(), name) == kKnown.end()) {
       const std::string near = nearest(name, kKnown);
-      return bad("s3: addresses have no option \"" + name + "\"" +
-                 (near.empty() ? "; known are endpoint, region, style, if-match and ca-file"
-                               : "; did you mean \"" + near + "\"?"));
+      return invalid("s3: addresses have no option \"" + name + "\"" +
+                     (near.empty() ? "; known are endpoint, region, style, if-match and ca-file"
+                                   : "; did you mean \"" + near + "\"?"));
     }
-    if (value.empty()) return bad("the option \"" + name + "\" of the s3: address has no value");
+    if (value.empty())
+      return invalid("the option \"" + name + "\" of the s3: address has no value");
   }
   return Done{};
 }
@@ -47,30 +44,31 @@ bool has_only(std::string_view text, std::string_view extra) {
 }
 
 Status set_bucket(const Url& url, Config& config) {
-  if (url.hosts.empty()) return bad("the s3: address names no bucket; write s3://bucket/prefix");
-  if (url.hosts.size() > 1) return bad("an s3: address names one bucket only");
+  if (url.hosts.empty())
+    return invalid("the s3: address names no bucket; write s3://bucket/prefix");
+  if (url.hosts.size() > 1) return invalid("an s3: address names one bucket only");
   if (!url.user.empty() || !url.password.empty()) {
-    return bad(
+    return invalid(
         "an s3: address must not hold credentials; use AWS_ACCESS_KEY_ID and "
         "AWS_SECRET_ACCESS_KEY, or a shared credentials file");
   }
   config.bucket = url.hosts[0];
   if (config.bucket.size() < 3 || config.bucket.size() > 255 || !has_only(config.bucket, "-._")) {
-    return bad("\"" + config.bucket + "\" is no name of a bucket");
+    return invalid("\"" + config.bucket + "\" is no name of a bucket");
   }
   config.prefix = url.path;
   while (config.prefix.ends_with('/')) config.prefix.pop_back();
   if (config.prefix.find("//") != std::string::npos || config.prefix.starts_with('/')) {
-    return bad("the prefix of the s3: address has an empty part between slashes");
+    return invalid("the prefix of the s3: address has an empty part between slashes");
   }
   if (!config.prefix.empty()) config.prefix += '/';
   return Done{};
 }
 
 Status set_endpoint(std::string text, Config& config) {
-  const Error wrong = bad("\"" + text +
-                          "\" is no S3 endpoint; write it like "
-                          "https://s3.example.com or http://127.0.0.1:7480");
+  const Error wrong = invalid("\"" + text +
+                              "\" is no S3 endpoint; write it like "
+                              "https://s3.example.com or http://127.0.0.1:7480");
   const auto colon = text.find("://");
   if (colon == std::string::npos) return wrong;
   config.scheme = to_lower(text.substr(0, colon));
@@ -95,11 +93,11 @@ Status set_style(const std::string& style, bool own_endpoint, Config& config) {
   config.virtual_hosted = !own_endpoint && config.bucket.find('.') == std::string::npos;
   if (style.empty()) return Done{};
   if (style != "path" && style != "virtual") {
-    return bad("style is \"" + style + "\"; it must be path or virtual");
+    return invalid("style is \"" + style + "\"; it must be path or virtual");
   }
   config.virtual_hosted = style == "virtual";
   if (config.virtual_hosted && is_ip_address(config.host)) {
-    return bad("style=virtual needs an endpoint with a host name, not an IP address");
+    return invalid("style=virtual needs an endpoint with a host name, not an IP address");
   }
   return Done{};
 }
@@ -108,7 +106,7 @@ Status set_if_match(const std::string& text, Config& config) {
   if (text.empty() || text == "auto") return config.if_match = IfMatch::kAuto, Done{};
   if (text == "quoted") return config.if_match = IfMatch::kQuoted, Done{};
   if (text == "unquoted") return config.if_match = IfMatch::kUnquoted, Done{};
-  return bad("if-match is \"" + text + "\"; it must be auto, quoted or unquoted");
+  return invalid("if-match is \"" + text + "\"; it must be auto, quoted or unquoted");
 }
 
 }  // namespace
@@ -120,7 +118,7 @@ Result<Config> Config::from(const Url& url, const Environment& environment,
   if (Status s = set_bucket(url, config); !s) return s.error();
   config.region = first_of({option(url, "region"), environment("AWS_REGION"),
                             environment("AWS_DEFAULT_REGION"), profile.get("region"), "us-east-1"});
-  if (!has_only(config.region, "-_")) return bad("\"" + config.region + "\" is no region");
+  if (!has_only(config.region, "-_")) return invalid("\"" + config.region + "\" is no region");
   const std::string endpoint =
       first_of({option(url, "endpoint"), environment("AWS_ENDPOINT_URL_S3"),
                 environment("AWS_ENDPOINT_URL"), profile.get("endpoint_url")});

@@ -5,7 +5,7 @@
 #include <map>
 
 namespace muster::s3 {
-namespace {
+namespace config_test {
 
 Environment env(std::map<std::string, std::string> values = {}) {
   return [values = std::move(values)](const char* name) {
@@ -78,5 +78,5 @@ TEST(S3ConfigTest, AnUnknownOptionNamesTheNearestKnownOne) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace config_test
 }  // namespace muster::s3

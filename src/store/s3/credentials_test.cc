@@ -14,7 +14,7 @@
 #include "platform/testing/scripted_http_server.h"
 
 namespace muster::s3 {
-namespace {
+namespace credentials_test {
 
 using Server = ScriptedHttpServer;
 
@@ -47,7 +47,7 @@ class ManualLoop final : public Loop {
 };
 
 /// A source that answers when told to.
-class ProviderTest : public testing::Test {
+class ProviderTest : public ::testing::Test {
  protected:
   CredentialSource source() {
     return {"a test", [this](MonoTime, Callback<TimedCredentials> done) {
@@ -159,7 +159,7 @@ TEST_F(ProviderTest, RejectedOnesAreFetchedAnewOnce) {
 }
 
 /// Each source against a server of our own, with files in a directory of our own.
-class SourceTest : public testing::Test {
+class SourceTest : public ::testing::Test {
  protected:
   SourceTest() {
     std::string pattern = std::filesystem::temp_directory_path() / "muster-s3-XXXXXX";
@@ -331,5 +331,5 @@ TEST_F(SourceTest, InstanceMetadataIsAskedInItsSecondVersion) {
   EXPECT_NE(disabled.error().message.find("AWS_ACCESS_KEY_ID"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace credentials_test
 }  // namespace muster::s3

@@ -13,7 +13,7 @@
 #include "platform/testing/scripted_http_server.h"
 
 namespace muster {
-namespace {
+namespace s3_store_test {
 
 using Server = ScriptedHttpServer;
 using Fault = ScriptedHttpServer::Fault;
@@ -30,7 +30,7 @@ Reply object(const std::string& body, const std::string& etag) {
 }
 
 /// A store whose server gives the replies of a script, one after another; the last one stays.
-class S3StoreTest : public testing::Test {
+class S3StoreTest : public ::testing::Test {
  protected:
   S3StoreTest() { open(""); }
   ~S3StoreTest() override {
@@ -339,5 +339,5 @@ TEST_F(S3StoreTest, SecretsReachNoErrorNoLogAndNoDescription) {
   EXPECT_EQ(text.find(kToken), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace s3_store_test
 }  // namespace muster

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::s3 {
-namespace {
+namespace sigv4_test {
 
 // AWS's published examples of signed S3 requests, with its example key.
 const Credentials kExample{"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", ""};
@@ -97,5 +97,5 @@ TEST(SigV4Test, ANewDayOrSecretMakesANewKey) {
   }
 }
 
-}  // namespace
+}  // namespace sigv4_test
 }  // namespace muster::s3

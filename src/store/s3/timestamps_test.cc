@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::s3 {
-namespace {
+namespace timestamps_test {
 
 constexpr WallTime kThen = wall_from_ms(1'369'353'600'000);
 
@@ -29,5 +29,5 @@ TEST(TimestampsTest, RefusesWhatIsNoTime) {
   }
 }
 
-}  // namespace
+}  // namespace timestamps_test
 }  // namespace muster::s3

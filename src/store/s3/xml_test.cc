@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace muster::s3 {
-namespace {
+namespace xml_test {
 
 TEST(XmlTest, ReadsElementsTextAndEitherQuoting) {
   const auto root = parse_xml(
@@ -63,5 +63,5 @@ TEST(XmlTest, BoundsDepth) {
   EXPECT_TRUE(parse_xml("<a>" + deep + end + "</a>").is(Errc::kCorrupt));
 }
 
-}  // namespace
+}  // namespace xml_test
 }  // namespace muster::s3

@@ -3,6 +3,9 @@
 
 export NINJA_STATUS='[%f/%t %es] '
 export PYTHONDONTWRITEBYTECODE=1
+# So that the compiler cache knows in one clone what it has seen in another, precompiled headers
+# included. They depend on no date and no macro of the command line.
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 
 say() { printf '%s\n' "$*"; }
 die() {

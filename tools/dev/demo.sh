@@ -96,6 +96,6 @@ play_demo() {
 }
 
 run_demo() {
-  step "build" build_preset dev musterd muster muster-guardian || return
-  play_demo "$PWD/build/bin"
+  step "build" build_preset quick musterd muster muster-guardian || return
+  play_demo "$PWD/build/quick/bin"
 }

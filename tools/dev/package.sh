@@ -1,18 +1,29 @@
 # shellcheck shell=bash
-# ./dev package: the Debian packages, and what they are made of.
+# ./dev package: the Debian packages, the tarball, and what they are made of.
+
+# write_sbom BUILD_DIRECTORY: sbom.spdx.json, there; cpack and the tarball take it from there. It takes a while,
+# so that a list which is newer than all it depends on is kept.
+write_sbom() {
+  local version list=$1/sbom.spdx.json each kept=yes
+  local programs=("$1"/bin/{muster,musterd,muster-guardian})
+  for each in "${programs[@]}" "$1/CPackConfig.cmake" packaging/sbom.py dashboard/package-lock.json \
+    /var/lib/dpkg/status; do
+    [[ $list -nt $each ]] || kept=no
+  done
+  if [[ $kept == yes ]]; then return; fi
+  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$1/CPackConfig.cmake")
+  packaging/sbom.py "$version" "${programs[@]}" >"$list.new" && mv "$list.new" "$list"
+}
 
 # make_packages PRESET DIRECTORY
 make_packages() {
-  local dir into=$PWD/$2 version
+  local dir into=$PWD/$2
   dir=$(build_dir "$1")
   build_preset "$1" muster musterd muster-guardian muster_packaged || return
   rm -rf "$into"
   mkdir -p "$into"
-  # Before cpack, which puts it into the packages.
-  version=$(sed -n 's/^set(CPACK_PACKAGE_VERSION "\(.*\)")$/\1/p' "$dir/CPackConfig.cmake")
-  packaging/sbom.py "$version" "$dir/bin/muster" "$dir/bin/musterd" \
-    "$dir/bin/muster-guardian" >"$into/sbom.spdx.json" || return
-  cp "$into/sbom.spdx.json" "$dir/"
+  write_sbom "$dir" || return
+  cp "$dir/sbom.spdx.json" "$into/"
   (cd "$dir" && cpack -G DEB -B "$into" >"$into/cpack.log" 2>&1) || {
     cat "$into/cpack.log"
     return 1
@@ -20,6 +31,28 @@ make_packages() {
   rm -rf "$into/_CPack_Packages"
 }
 
+# make_tarball PRESET DIRECTORY: leaves alone what else is there, save older tarballs.
+make_tarball() {
+  local dir
+  dir=$(build_dir "$1")
+  build_preset "$1" muster musterd muster-guardian musterd-page || return
+  mkdir -p "$2"
+  rm -f "$2"/muster-*-linux-*.tar.gz
+  write_sbom "$dir" || return
+  packaging/tarball/make.sh "$dir" "$2"
+}
+
+# run_package [deb|tarball…]: the Debian packages unless told otherwise. They come first, as they begin with
+# an empty directory.
 run_package() {
-  step "packages" make_packages release build/packages && ls -l build/packages/*.deb
+  local kind
+  for kind in "$@"; do
+    [[ $kind == deb || $kind == tarball ]] || die "no package is named \"$kind\"; there are: deb tarball"
+  done
+  if (($# == 0)) || [[ " $* " == *" deb "* ]]; then
+    step "packages" make_packages release build/packages && ls -l build/packages/*.deb || return
+  fi
+  if [[ " $* " == *" tarball "* ]]; then
+    step "tarball" make_tarball release build/packages && ls -l build/packages/*.tar.gz || return
+  fi
 }

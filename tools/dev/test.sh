@@ -8,51 +8,57 @@ failed=0
 skipped=0
 crowded=()
 failed_suites=()
+repeats=()
+result_files=()
 times=()
 
-# count_results JUNIT_FILE: adds a ctest run to the totals. A test that did not run has not passed.
+results() { python3 tools/dev/results.py "$@"; }
+
+# count_results SUITE JUNIT_FILE: adds a ctest run to the totals. A test that did not run has not passed.
 count_results() {
-  local total bad left_out
-  total=$(sed -n 's/^.*<testsuite.* tests="\([0-9]*\)".*$/\1/p;s/^\ttests="\([0-9]*\)"$/\1/p' "$1" | head -1)
-  bad=$(grep -c '<testcase .*status="\(fail\|notrun\|disabled\)"' "$1" || true)
-  # A test that found nothing to run on (exit code 77) has said so; it neither passed nor failed.
-  left_out=$(grep -c 'message="SKIP_RETURN_CODE' "$1" || true)
-  bad=$((bad - left_out))
+  local suite=$1 file=$2 total bad left_out again
+  read -r total bad left_out < <(results counts "$file")
   skipped=$((skipped + left_out))
   passed=$((passed + total - bad - left_out))
   failed=$((failed + bad))
+  mapfile -t again < <(results repeat "$suite" "$file")
+  repeats+=("${again[@]}")
+  result_files+=("$file")
   ((bad == 0))
 }
 
-# run_ctest PRESET WORDS [ctest options…]: fails when a test does; says so when none matches.
+# run_ctest SUITE PRESET WORDS [ctest options…]: fails when a test does; says so when none matches.
 run_ctest() {
-  local dir words=$2 results
-  dir=$(build_dir "$1")
-  shift 2
+  local suite=$1 dir words=$3 file
+  dir=$(build_dir "$2")
+  shift 3
   if ctest --test-dir "$dir" -N "$@" | grep -q '^Total Tests: 0$'; then
     say "    no test has $words: nothing to run"
     return
   fi
-  results=$PWD/$dir/results.xml
-  rm -f "$results"
-  "${sanitizer_run[@]}" ctest --test-dir "$dir" -j6 --output-on-failure --output-junit "$results" "$@"
-  [[ -f $results ]] || return 1
-  again_alone "$dir" "$results"
-  count_results "$results"
+  mkdir -p build/results
+  file=$PWD/build/results/${#result_files[@]}-$suite.xml
+  rm -f "$file"
+  "${sanitizer_run[@]}" ctest --test-dir "$dir" -j6 --output-on-failure --output-junit "$file" "$@" |
+    results tell "$suite"
+  [[ -f $file ]] || return 1
+  again_alone "$dir" "$file"
+  count_results "$suite" "$file"
 }
 
 # again_alone DIR JUNIT_FILE: real processes share two cores with five other tests, and a deadline of
 # theirs may pass for that alone. A test that failed runs once more with the machine to itself; if it
 # passes then, it counts as passed and is named at the end, because it wants a look.
 again_alone() {
-  local dir=$1 results=$2 names name
-  mapfile -t names < <(sed -n 's/^.*<testcase name="\([^"]*\)".*status="fail".*$/\1/p' "$results")
+  local dir=$1 file=$2 names name
+  mapfile -t names < <(results failed "$file")
   ((${#names[@]} > 0 && ${#names[@]} <= 8)) || return 0
   for name in "${names[@]}"; do
+    [[ -n $name ]] || continue
     say "    $name failed beside others: once more, alone"
     if "${sanitizer_run[@]}" ctest --test-dir "$dir" --output-on-failure -R "^$name\$"; then
       crowded+=("$name")
-      sed -i "s/\(<testcase name=\"$name\".*status=\"\)fail\"/\1run\"/" "$results"
+      results passed "$file" "$name"
     fi
   done
 }
@@ -79,7 +85,7 @@ suite_tests() {
   local cases=$PWD/build/cases status=0
   build_preset dev || return
   rm -rf "$cases"
-  GTEST_OUTPUT="xml:$cases/" run_ctest dev "been declared" || status=1
+  GTEST_OUTPUT="xml:$cases/" run_ctest tests dev "been declared" || status=1
   python3 tools/check/ledger.py --root . --results "$cases" || status=1
   return "$status"
 }
@@ -88,17 +94,18 @@ suite_packages() {
   make_packages dev build/packages-dev && build_preset dev musterd_next &&
     tests/packaging/chroot_test.sh build/packages-dev build/bin
 }
+# suite_asan [REGEX], suite_tsan [REGEX]: only the tests with such a name if there is one.
 suite_asan() {
   build_preset asan tests_unit tests_sim tests_store || return
   avoid_random_layout
-  run_ctest asan "the label unit, sim or store" -L '^(unit|sim|store)$'
+  run_ctest asan asan "the label unit, sim or store" -L '^(unit|sim|store)$' ${1:+-R "$1"}
 }
 suite_tsan() {
   build_preset tsan tests_tsan || return
   avoid_random_layout
   # Debian's libraries are not instrumented: without this option each lock inside gRPC is a report.
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 suppressions=$PWD/tools/tsan.supp ${TSAN_OPTIONS:-}" \
-    run_ctest tsan "the label tsan" -L '^tsan$'
+    run_ctest tsan tsan "the label tsan" -L '^tsan$' ${1:+-R "$1"}
 }
 
 # run_suite NAME COMMAND…: a suite that fails before its tests could counts as one failure, so that
@@ -109,7 +116,10 @@ run_suite() {
   sanitizer_run=()
   if ! step "$name" "$@"; then
     failed_suites+=("$name")
-    ((failed > before)) || failed=$((failed + 1))
+    if ((failed == before)); then
+      failed=$((failed + 1))
+      repeats+=("$name: ./dev test '$name'")
+    fi
   fi
   times+=("$name $((SECONDS - began))")
 }
@@ -124,8 +134,12 @@ report() {
     printf '%-10s %8s %8s%s\n' "$name" "${budget[$name]:--}" "$took" "$note"
   done
   ((${#crowded[@]} == 0)) || printf '\npassed only when alone: %s\n' "${crowded[*]}"
-  ((${#failed_suites[@]} == 0)) || printf '\nfailed: %s\n' "${failed_suites[*]}"
+  if ((${#failed_suites[@]})); then
+    printf '\nfailed: %s; what failed, and how to repeat it:\n' "${failed_suites[*]}"
+    printf '  %s\n' "${repeats[@]}"
+  fi
   printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+  ((${#result_files[@]} == 0)) || results slowest "${result_files[@]}"
   ((failed == 0))
 }
 
@@ -134,15 +148,17 @@ run_matching() {
   build_preset dev || return
   ctest --test-dir build -N -R "$1" | grep -q '^Total Tests: 0$' &&
     { say "    no suite and no test is named $1"; return 1; }
-  run_ctest dev "the name $1" -R "$1"
+  run_ctest tests dev "the name $1" -R "$1"
 }
 
-# run_tests [suite or regex…]: all suites unless some are named.
+# run_tests [suite, suite:regex or regex…]: all suites unless some are named.
 run_tests() {
   local name
   (($#)) || set -- "${suites[@]}"
   for name in "$@"; do
-    if [[ " ${suites[*]} " == *" $name "* ]]; then
+    if [[ $name =~ ^(asan|tsan):(.+)$ ]]; then
+      run_suite "$name" "suite_${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+    elif [[ " ${suites[*]} " == *" $name "* ]]; then
       run_suite "$name" "suite_$name"
     else
       run_suite "$name" run_matching "$name"
@@ -157,12 +173,12 @@ soak_round() {
   log=$(build_dir release)/Testing/Temporary/LastTest.log
   # Verbose, for what they say of how far they are.
   MUSTER_SOAK=1 MUSTER_SIM_FIRST=$1 MUSTER_SIM_SEEDS=$2 \
-    run_suite soak run_ctest release "the label sim or model" -V -L '^(sim|model)$'
+    run_suite soak run_ctest soak release "the label sim or model" -V -L '^(sim|model)$'
   sed -nE '/^sim_[a-z]+: .* simulated hours/p' "$log" | tee -a build/release/soak.txt
   MUSTER_SCHEDULE_FIRST=$3 MUSTER_SCHEDULES=$4 MUSTER_SCHEDULES_AT_ONCE=24 \
-    run_suite schedules run_ctest release "schedules of muster run" -V -R '^test_run_schedules'
-  MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest release "kills of servers" -V -R '^test_musterd_kills$'
-  MUSTER_LINEARIZABILITY_ROUNDS=$6 run_suite histories run_ctest release "histories of clusters" \
+    run_suite schedules run_ctest schedules release "schedules of muster run" -V -R '^test_run_schedules'
+  MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest kills release "kills of servers" -V -R '^test_musterd_kills$'
+  MUSTER_LINEARIZABILITY_ROUNDS=$6 run_suite histories run_ctest histories release "histories of clusters" \
     -V -R '^test_musterd_linearizability$'
 }
 

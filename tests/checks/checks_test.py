@@ -221,9 +221,9 @@ class SizesTest(CheckTest):
 
 
 class MutantsTest(CheckTest):
-    def plant(self, caught):
+    def plant(self, caught, seed="seed: 7\n"):
         self.write("tests/mutants/log/a.mutant",
-                   f"file: src/a.cc\nbug: it forgets\n{caught}<<<<\na\n====\nb\n>>>>\n")
+                   f"file: src/a.cc\nbug: it forgets\n{caught}{seed}<<<<\na\n====\nb\n>>>>\n")
 
     def document(self, count, caught):
         self.write("docs/mutants.md",
@@ -243,6 +243,13 @@ class MutantsTest(CheckTest):
         self.plant("")
         self.document(1, "… was lost")
         self.assert_finds("mutants", 'tests/mutants/log/a.mutant:1: the line "caught: " is missing')
+
+    def test_finds_a_bug_without_its_seed_or_with_another(self):
+        self.document(1, "… was lost")
+        self.plant("caught: … was lost\n", "")
+        self.assert_finds("mutants", 'tests/mutants/log/a.mutant:1: the line "seed: " is missing')
+        self.plant("caught: … was lost\n", "seed: 8\n")
+        self.assert_finds("mutants", "docs/mutants.md:3: no mutant of log says this")
 
 
 class ShellTest(CheckTest):

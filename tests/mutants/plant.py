@@ -5,13 +5,15 @@ one file.
 plant.py SOURCE_ROOT OUTPUT MUTANT…
 
 A mutant names its file, says in words what is wrong (`bug:`) or different (`change:`), which violation
-of a simulator's shows a bug (`caught:`, with … for anything), and gives the exact text that is replaced.
+of a simulator's shows a bug (`caught:`, with … for anything) and with which seed it did last (`seed:`),
+and gives the exact text that is replaced.
 Many bugs are planted in one program, each behind a switch of the mutant's own name, so that its text is
 right as long as the switch is off:
 
     file: src/core/election/election.cc
     bug: the result of the compare-and-swap is ignored
     caught: … and … lead at the same time
+    seed: 1
     <<<<
     the text as it stands, once and only once
     ====

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/mutants.md lists every planted bug of tests/mutants, and what its file says catches it.
+"""docs/mutants.md lists every planted bug of tests/mutants, what its file says catches it, and the seed.
 
 That the named violation is what catches it is what each mutant's test shows.
 """
@@ -25,7 +25,10 @@ def planted(check):
         fields = dict(line.split(": ", 1) for line in head.strip().splitlines())
         if "caught" not in fields:
             check.report(path, 1, "the line \"caught: \" is missing: the violation, with … for anything.")
-        result[path.parts[2], fields["bug"], fields["file"], fields.get("caught", "")] = path
+        seed = fields.get("seed", "")
+        if not seed.isdigit():
+            check.report(path, 1, "the line \"seed: \" is missing: the seed that showed the bug last.")
+        result[path.parts[2], fields["bug"], fields["file"], fields.get("caught", ""), seed] = path
     return result
 
 
@@ -39,8 +42,8 @@ for number, line in enumerate(text.splitlines(), 1):
         simulator = section[1]
     if (count := COUNT.search(line)) and int(count[1]) != total:
         check.report(DOCUMENT, number, f"there are {total} planted bugs, not {count[1]}.")
-    if (row := ROW.match(line)) and missing.pop((simulator, row[1], row[2], row[3]), None) is None:
+    if (row := ROW.match(line)) and missing.pop((simulator, *row.groups()), None) is None:
         check.report(DOCUMENT, number, f"no mutant of {simulator} says this.")
 for path in missing.values():
-    check.report(path, 1, f"{DOCUMENT} has no row with its bug, its file and what catches it.")
+    check.report(path, 1, f"{DOCUMENT} has no row with its bug, its file, what catches it and its seed.")
 check.finish()

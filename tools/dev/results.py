@@ -64,7 +64,7 @@ def passed(file, name):
 def repeat(suite, file):
     for each in failed(file):
         # A suite with parameters ends its list of cases with a note about them; a case has one dot.
-        cases = sorted(set(CASE.findall("".join(each.itertext()))))
+        cases = sorted(set(CASE.findall("\n".join(each.itertext()))))
         print(f"{each.get('name')}: {command(suite, each.get('name'), cases)}")
 
 

@@ -109,8 +109,8 @@ using Simulation = std::function<SimReport(std::uint64_t seed, bool trace)>;
 inline int simulate(const char* program, int argc, char** argv, SimArguments arguments,
                     const Simulation& simulation) {
   if (!parse(program, argc, argv, arguments)) return 64;
-  // Where the seed that showed the bug last is one of those that the simulation itself gets, it proves as
-  // much as the search for it. When a simulation changes, another one must be found.
+  // Where the seed that showed the bug last is one of those that the simulation itself gets, it
+  // proves as much as the search for it. When a simulation changes, another one must be found.
   if (arguments.known >= arguments.first && arguments.known < arguments.first + arguments.seeds &&
       matches(simulation(arguments.known, arguments.trace).violation, arguments.caught_by)) {
     std::printf("caught by seed %llu, as before\n",

@@ -6,7 +6,7 @@
 write_sbom() {
   local version list=$1/sbom.spdx.json each kept=yes
   local programs=("$1"/bin/{muster,musterd,muster-guardian})
-  for each in "${programs[@]}" "$1/CPackConfig.cmake" packaging/sbom.py dashboard/package-lock.json \
+  for each in "${programs[@]}" "$1/CPackConfig.cmake" packaging/sbom.py \
     /var/lib/dpkg/status; do
     [[ $list -nt $each ]] || kept=no
   done

@@ -13,19 +13,22 @@ find_program(MUSTER_MOLD mold)
 if(MUSTER_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
-if(MUSTER_BATCHES AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # The compiler cache asks for it where headers are precompiled.
   target_compile_options(muster_options INTERFACE -fpch-preprocess)
   # It warns of types in unnamed namespaces of included files, and a batch includes nothing else.
   target_compile_options(muster_options INTERFACE -Wno-subobject-linkage)
+else()
+  # Clang would write into precompiled headers when their parts were written.
+  target_compile_options(muster_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
 # muster_batches(VARIABLE TARGET [WHOLE] files…)
 # Standard headers, and templates that many sources use, take most of the time that a source takes to
 # compile, so that sources are compiled several at a time: the variable is set to generated sources which
 # include the given ones: up to 12 of one folder; up to 24 whatever their folder where sources are seldom
-# compiled again one by one (WHOLE, or everywhere if MUSTER_BATCHES is MODULES); each one alone if
-# MUSTER_BATCHES is OFF, which shows whether it includes what it needs. The generated text names no
+# compiled again one by one (WHOLE, or everywhere if MUSTER_BATCHES is MODULES); all but tests alone if
+# MUSTER_BATCHES is TESTS, which shows whether each includes what it needs. The generated text names no
 # directory of this machine, and so the compiler cache knows it again in another clone. A source with
 # properties of its own stays alone. Names in unnamed namespaces must differ within a module; those of a
 # test are in a namespace of its name.
@@ -42,7 +45,7 @@ function(muster_batches variable target)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     get_source_file_property(own ${source} COMPILE_DEFINITIONS)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} generated)
-    if(NOT MUSTER_BATCHES OR own OR generated)
+    if(own OR generated OR (MUSTER_BATCHES STREQUAL "TESTS" AND NOT ARG_WHOLE))
       list(APPEND result ${source})
       continue()
     endif()
@@ -78,13 +81,13 @@ endfunction()
 
 # muster_precompiled(TARGET NAME): the target is compiled with headers that take longer to read than
 # most of our sources, and are read once: NAME is `library`, or `test` with GoogleTest's and gRPC's. A
-# source includes what it needs all the same, which shows where MUSTER_BATCHES is off. The compiler takes
+# source includes what it needs all the same, which shows where MUSTER_BATCHES is TESTS. The compiler takes
 # such headers only with the options that they were made with, hence those in muster_options.
 set(precompiled_library <algorithm> <chrono> <condition_variable> <filesystem> <fstream> <functional>
   <map> <memory> <mutex> <nlohmann/json.hpp> <set> <sstream> <string> <thread> <variant> <vector>)
 set(precompiled_test ${precompiled_library} <gmock/gmock.h> <grpcpp/grpcpp.h> <gtest/gtest.h>)
 function(muster_precompiled target name)
-  if(NOT MUSTER_BATCHES)
+  if(MUSTER_BATCHES STREQUAL "TESTS" AND NOT name STREQUAL "test")
     return()
   endif()
   if(NOT TARGET muster_precompiled_${name})
@@ -152,12 +155,12 @@ endfunction()
 
 # muster_lone_headers(MODULE HEADERS files… LINK libraries…)
 # Every header must compile alone. One with a source of its own is the first include of that source
-# (tools/check/includes.py sees to it), and sources are compiled alone where MUSTER_BATCHES is off;
+# (tools/check/includes.py sees to it), and sources are compiled alone where MUSTER_BATCHES is TESTS;
 # there, the others are compiled as lone_headers_MODULE.
 add_custom_target(lone_headers)
 function(muster_lone_headers module)
   cmake_parse_arguments(ARG "" "" "HEADERS;LINK" ${ARGN})
-  if(MUSTER_BATCHES)
+  if(NOT MUSTER_BATCHES STREQUAL "TESTS")
     return()
   endif()
   set(sources)
@@ -208,7 +211,11 @@ endfunction()
 function(muster_program name)
   cmake_parse_arguments(ARG "TEST" "" "SOURCES;DEPS;LINK" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND muster_)
-  muster_batches(batches ${name} ${ARG_SOURCES})
+  set(whole)
+  if(ARG_TEST)
+    set(whole WHOLE)
+  endif()
+  muster_batches(batches ${name} ${whole} ${ARG_SOURCES})
   add_executable(${name} ${batches})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   if(ARG_TEST)

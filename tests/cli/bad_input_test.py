@@ -4,6 +4,8 @@ that names the server and what to check, and the exit code that docs/json.md lis
 
 usage: bad_input_test.py DIRECTORY_OF_PROGRAMS
 """
+# Takes about 30 s: about ten commands wait for their timeout of 2 s, and a node must stay ACTIVE for 7 s, longer
+# than the 5 s after which it would be SUSPECT.
 import contextlib
 import os
 import pathlib

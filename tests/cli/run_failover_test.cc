@@ -216,6 +216,8 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   EXPECT_THAT(idle.err, HasSubstr("no node has obeyed within 100ms: none is paused"));
 }
 
+// Takes about 5 s: the hook sleeps for 4 s, so that it outlasts the next term with its lease of 1
+// s.
 TEST_F(RunFailoverTest, AHookThatOutlastsTheNextTermRunsToItsEnd) {
   const std::string log = dir_.path() / "log";
   // With a variable of another run around it, which must not be seen beside ours.

@@ -26,6 +26,8 @@ class RunOnMusterdTest : public ::testing::Test {
 // The servers fail over within their own lease of two seconds, twice; a lease of twenty outlasts
 // that and the time that ending a command in order would take.
 TEST_F(RunOnMusterdTest, TheCommandRunsOnWhileTheLeadingServerIsKilled) {
+  // Takes about 5 s: the servers' lease of 2 s must run out after each of two kills of their
+  // leader.
   const Words lease{"--lease-timeout", "20s"};
   Runner first(arbiter_, "n1", lease, forever());
   ASSERT_FALSE(first.next("child_started").is_null());

@@ -133,6 +133,8 @@ class ClientAgentClusterTest : public ClientClusterTest {
 // T14, T15, T16, T18: the copy equals the servers' topology at each version it is asked about,
 // while servers are restarted and killed.
 TEST_F(ClientClusterTest, TheWatchedCopyEqualsTheTopologyWhateverServersComeAndGo) {
+  // Takes about 9 s: six servers are ended and started again in 240 steps, and the lease of 2 s
+  // must run out whenever it was a leader that was killed.
   const std::uint64_t seed = system_random().next();
   RecordProperty("seed", std::to_string(seed));
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -189,6 +191,7 @@ TEST_F(ClientClusterTest, TheWatchedCopyEqualsTheTopologyWhateverServersComeAndG
 
 // The death of a leader costs a caller time and no error, with the retries that are the default.
 TEST_F(ClientClusterTest, CallsSurviveTheDeathOfTheLeader) {
+  // Takes about 9 s: the lease of 2 s must run out after each of three kills of a leader.
   for (int round = 0; round < 3; ++round) {
     Musterd& victim = leader();
     victim.kill();
@@ -206,6 +209,8 @@ TEST_F(ClientClusterTest, CallsSurviveTheDeathOfTheLeader) {
 // P17: agents survive a rolling restart, orderly or not: nobody is lost, registers anew, or is
 // silent for so long that it is suspected.
 TEST_F(ClientAgentClusterTest, AnAgentsNodesSurviveARollingRestart) {
+  // Takes about 6 s: three servers are restarted twice, and the lease of 2 s must run out whenever
+  // it was a leader that was killed.
   std::atomic<int> troubles = 0;
   std::atomic<int> registered = 0;
   std::atomic<int> suspicions = 0;

@@ -129,6 +129,7 @@ TEST_F(UpgradeTest, ServersAreTakenBackOneByOneWhileNothingNewWasUsed) {
 // A server that is not there holds nothing up; when it is back it must not go on as if it had
 // understood.
 TEST_F(UpgradeTest, AnOldServerThatWasAwayStopsWhenItMeetsTheNewCommand) {
+  // Takes about 11 s: the frozen server counts until it has been silent for 10 s (kAbsentAfter).
   ASSERT_TRUE(announced(s1_, {1, 1, 1})) << "it is known, and counts until it was long silent";
   s3_.freeze();
   restart_as(s1_, next_);

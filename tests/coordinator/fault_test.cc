@@ -58,6 +58,8 @@ std::vector<std::string> wall_clock(const std::string& offset) {
 // S10, S03: an hour of skew in either direction takes the lead from nobody, and does not keep a
 // worker from taking over when its time has come; S3's signatures survive it, too.
 TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
+  // Takes about 10 s: nobody may take the lead in 5 s, longer than the lease of 4 s, which then
+  // runs out once more after the kill.
   fleet(quick_options({{"leaseTimeout", 4000}})).start("right");
   ASSERT_EQ(fleet().wait_for_leader(), "right");
   Worker& fast = fleet().start("a-fast", "a-fast", wall_clock("+1h"));
@@ -164,6 +166,8 @@ std::vector<ForeignState> foreign_states() {
 
 // S18, S02, S09: whatever stands in state.json, there is a leader again, above every epoch before.
 TEST_P(FleetFaultTest, AStateThatIsCorruptOrForeignIsReportedAndOvercome) {
+  // Takes up to 13 s: five states and a removal, each of which ends a term, so that a lease of 1.5
+  // s must run out before the next one.
   for (const char* id : {"a", "b"}) fleet().start(id);
   ASSERT_NE(fleet().wait_for_leader(), "");
   const auto reports = [&] {

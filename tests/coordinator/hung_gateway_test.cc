@@ -13,6 +13,8 @@ namespace hung_gateway_test {
 
 using ::testing::IsEmpty;
 
+// Takes about 65 s: the gateway hangs for 62 s, longer than a minute and twelve leases of 5 s, and
+// nobody may lead in all that time.
 TEST(HungGatewayTest, NobodyLeadsPastAFiveSecondLeaseInSixtyTwoSeconds) {
   RadosGateway& gateway = RadosGateway::shared();
   Fleet fleet(fresh_store("s3"), {{"heartbeatInterval", 1000},

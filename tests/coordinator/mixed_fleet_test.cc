@@ -95,6 +95,8 @@ class MixedFleetTest : public ::testing::Test {
   Fleet fleet_{RadosGateway::shared().url(prefix_), muster_times()};
 };
 
+// Takes about 17 s: radosgw starts, the lease of 5 s of a killed leader, the shortest that s3db.js
+// takes, runs out, and two agreements must each last for 2.4 s.
 TEST_F(MixedFleetTest, S3dbWorkersFollowALeaderOfOurs) {
   fleet_.start("muster-a");
   fleet_.start("muster-b");
@@ -110,6 +112,8 @@ TEST_F(MixedFleetTest, S3dbWorkersFollowALeaderOfOurs) {
   EXPECT_NE(agreement(), "");
 }
 
+// Takes about 11 s: the lease of 5 s of a killed leader, the shortest that s3db.js takes, runs out,
+// and two agreements must each last for 2.4 s.
 TEST_F(MixedFleetTest, OursFollowALeaderOfS3dbAndTakeOverWhenItDies) {
   Worker& script = start_s3db("js-plugin");
   ASSERT_TRUE(script.eventually([](const WorkerLog& log) { return log.leader == "js-plugin"; }));

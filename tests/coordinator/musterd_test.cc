@@ -30,6 +30,8 @@ class MusterdArbiterTest : public ::testing::Test {
 
 // P17: the servers fail over within their lease of two seconds, so a lease of twelve outlasts it.
 TEST_F(MusterdArbiterTest, TheLeaderOutlastsTheKillingOfEachServer) {
+  // Takes about 7 s: the servers' lease of 2 s must run out after each of three kills of their
+  // leader.
   Fleet fleet(musterd_.url("app"), {{"heartbeatInterval", 500},
                                     {"leaseTimeout", 12000},
                                     {"workerTimeout", 16000},

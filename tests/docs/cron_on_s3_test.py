@@ -7,6 +7,8 @@ well: `systemctl` is a stand-in that starts what the package's unit says.
 
 usage: cron_on_s3_test.py DIRECTORY_OF_PROGRAMS | cron_on_s3_test.py --root SYSTEM
 """
+# Takes about 24 s: a real radosgw with its Ceph starts, and the document's lease of 15 s must run out after the
+# plug of a machine was pulled.
 
 import pathlib
 import re

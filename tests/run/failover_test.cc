@@ -57,6 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, DefaultFailoverTest, ::testing::Values("file", 
 // C07, C15, P05: all that the killed node ran has ended, grandchildren too, before the next one
 // starts.
 TEST_P(DefaultFailoverTest, WorkMovesWithinTenSecondsOfAKill) {
+  // Takes about 9 s: the second node stands by for 2 s, and the default lease of 6 s must run out.
   two_nodes();
   const MonoTime killed = boot_now();
   first_->kill();
@@ -80,6 +81,7 @@ TEST_P(DefaultFailoverTest, WorkMovesWithinFiveSecondsOfAGracefulStop) {
 
 // P05: a frozen parent cannot stop its work; its guardian does.
 TEST_P(DefaultFailoverTest, WorkMovesWhenItsNodeIsFrozen) {
+  // Takes about 9 s: the second node stands by for 2 s, and the default lease of 6 s must run out.
   two_nodes();
   const MonoTime frozen = boot_now();
   ::kill(first_->pid(), SIGSTOP);

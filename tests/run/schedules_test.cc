@@ -30,6 +30,8 @@ INSTANTIATE_TEST_SUITE_P(Stores, RunScheduleTest, ::testing::ValuesIn(store_kind
 // C02, C07, C09, P05, P06, P08: only one node's work runs, whatever is done to the nodes and the
 // store.
 TEST_P(RunScheduleTest, WorkOfTwoTermsNeverRunsAtOnce) {
+  // Takes about 50 s: 40 schedules, 8 at once, of 14 steps up to 600 ms apart; each then waits
+  // until work runs two leases of 2 s after all was healed.
   prepare_judges(GetParam());
   const std::uint64_t only = number("MUSTER_SCHEDULE", 0);
   const std::uint64_t count = only != 0 ? 1 : number("MUSTER_SCHEDULES", 40);

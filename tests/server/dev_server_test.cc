@@ -264,6 +264,8 @@ TEST_F(DevServerTest, ManyNodesBeatInOneMessage) {
   EXPECT_TRUE(eventually([&] { return health(server()).active_nodes() == 49; }));
 }
 
+// Takes about 6 s: a node is DOWN after 5 s of silence, but not before the leader's grace of 6 s is
+// over.
 TEST_F(DevServerTest, SilenceIsNoticedAndAHeartbeatForgives) {
   extra_ = {"--heartbeat-interval",
             "200ms",

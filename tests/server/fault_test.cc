@@ -91,6 +91,7 @@ TEST_F(DamageTest, ADamagedEntryIsNamedRefusedAndPutBackFromABackup) {
   EXPECT_TRUE(put_soon(server, "new", "v"));
 }
 
+// Takes about 11 s: between two snapshots a leader lets 10 s pass (give_up_after of the log).
 TEST_F(DamageTest, ADamagedSnapshotIsNamedRefusedAndRebuilt) {
   {
     Musterd server("s1", engine(), dir_.path(), {"--snapshot-entries", "10"});
@@ -132,6 +133,7 @@ bool remembers(Musterd& server, const std::string& words) {
   });
 }
 
+// Takes about 62 s: the engine is away for a minute, until the copy that is shown is 60,000 ms old.
 TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves) {
   EtcdCluster etcd;
   const TempDir dir;

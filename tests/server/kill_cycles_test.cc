@@ -13,6 +13,8 @@ class KillCycleTest : public ManagedScene {};
 
 // T03.
 TEST_F(KillCycleTest, EveryAcknowledgedWriteIsOnEveryServer) {
+  // Takes about 80 s: 40 cycles (MUSTER_KILL_CYCLES), each of which kills a server with its etcd
+  // and waits until another leads after the lease of 2 s, or until it is back.
   const char* wanted = std::getenv("MUSTER_KILL_CYCLES");
   const int cycles = wanted == nullptr ? 40 : std::atoi(wanted);
   ASSERT_GT(cycles, 0);

@@ -64,6 +64,8 @@ void write_backup(const std::string& path) {
   ASSERT_TRUE(file.flush());
 }
 
+// Takes about 17 s, and twice that beside other tests: 100,000 nodes are registered, restored by a
+// real server, and sent twice as more than 10 MB of JSON, which is read.
 TEST(LargeTopologyTest, AHundredThousandNodesReachOurClients) {
   const TempDir dir;
   const std::string backup = dir.path() / "backup";
@@ -84,8 +86,9 @@ TEST(LargeTopologyTest, AHundredThousandNodesReachOurClients) {
   const std::string errors = dir.path() / "errors";
   ChildProcess watch(
       prepared({"topology", "--watch", "--json", "--server", server.address()}, errors));
-  const auto first = nlohmann::json::parse(watch.read_line());
-  EXPECT_NE(first.dump().find("node-99999"), std::string::npos);
+  const std::string first = watch.read_line();
+  EXPECT_TRUE(nlohmann::json::accept(first));
+  EXPECT_NE(first.find("node-99999"), std::string::npos);
   watch.kill();
 
   // A client with gRPC's usual limit is told, not cut off in silence: docs/operating.md says what

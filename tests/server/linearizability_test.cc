@@ -197,6 +197,8 @@ void check_watch(WatchLog& watch, const std::set<std::uint64_t>& acknowledged) {
   }
 }
 
+// Takes about 25 s: 3 rounds (MUSTER_LINEARIZABILITY_ROUNDS) of 7 s (kRound), each of which has
+// room for several kills, stops and partitions, and the wait until all is healed.
 TEST(LinearizabilityTest, HoldsThroughKillsStopsAndPartitions) {
   const char* wanted = std::getenv("MUSTER_LINEARIZABILITY_ROUNDS");
   const int rounds = wanted == nullptr ? 3 : std::atoi(wanted);

@@ -28,6 +28,8 @@ class ManagedTest : public ManagedScene {
 
 // T02: servers are added and removed while clients write.
 TEST_F(ManagedTest, ThreeServersAreOneClusterThatOutlivesALossAndTakesAFourthUnderLoad) {
+  // Takes about 9 s: etcd admits the fourth server only when the others have been connected for 5
+  // s, and the lease of 2 s may run out after the first kill.
   found(3);
   ASSERT_TRUE(writes(*servers_[1], "a"));
   Writer writer("w", {servers_[1].get(), servers_[2].get()});
@@ -47,6 +49,8 @@ TEST_F(ManagedTest, ThreeServersAreOneClusterThatOutlivesALossAndTakesAFourthUnd
   expect_all({servers_[0].get(), servers_[1].get(), servers_[2].get()}, writer.finish());
 }
 
+// Takes about 10 s: etcd admits the wiped server only when the others have been connected for 5 s,
+// and the lease of 2 s may run out after the last kill.
 TEST_F(ManagedTest, AWipedServerComesBackWithEverything) {
   found(3);
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(writes(*servers_[0], "k" + std::to_string(i)));
@@ -84,6 +88,8 @@ TEST_F(ManagedTest, ARollingRestartLosesNothingWhileClientsWrite) {
   expect_all(all(), writer.finish());
 }
 
+// Takes about 7 s: five servers with their etcd start twice, and the lease of 2 s runs out after
+// the kill of the leader and of all.
 TEST_F(ManagedTest, FiveServersOutliveTheLossOfTwo) {
   found(5);
   Musterd* first = leader_of(all(), 60s);

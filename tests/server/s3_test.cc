@@ -31,6 +31,8 @@ class S3ClusterTest : public ::testing::Test {
 
 // T01, T03 on an engine that cannot push and has no transactions.
 TEST_F(S3ClusterTest, LosesNothingWhenTheLeaderOrEverybodyIsKilled) {
+  // Takes about 11 s: radosgw starts, and the lease of 4 s runs out after the leader was killed and
+  // once more after all were.
   Musterd* first = leader_of(all(), 60s);
   ASSERT_NE(first, nullptr);
   Writer writer("w", others(first));

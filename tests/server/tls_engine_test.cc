@@ -88,6 +88,8 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatWantsCertificatesIsShownThemOrNamedAsThe
               HasSubstr("/nowhere"));
 }
 
+// Takes about 7 s: a real etcd starts twice, and the server tells that it waits only when a first
+// request to nobody has failed.
 TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {
   EtcdCluster etcd({.mutual_tls = true});
   etcd.kill(0);

@@ -96,6 +96,7 @@ TEST_F(TlsReloadTest, EverythingIsReplacedUnderLoadWithoutOneFailedCall) {
 
 // P11: changes are noticed without a signal, too.
 TEST_F(TlsReloadTest, ChangedFilesAreNoticedWithoutBeingAsked) {
+  // Takes about 10 s: the server looks at its files every 10 s (CredentialWatcher's interval).
   const server::TestAuthority next(now_, "Next CA");
   const auto server = start("s1", {"--crl-file", file("crl")});
   const Pair modern = next.issue(order("node", "n1"));
@@ -110,6 +111,7 @@ TEST_F(TlsReloadTest, ChangedFilesAreNoticedWithoutBeingAsked) {
 
 // A program that runs for longer than its certificate needs no restart either.
 TEST_F(TlsReloadTest, AClientsNewCertificateCountsWithoutARestart) {
+  // Takes about 11 s: a client looks at its files every 10 s (kLookEverySeconds in channel.cc).
   const auto server = start("s1", {"--crl-file", file("crl"), "--connection-max-age", "1s"});
   const Pair first = client("node", "n1");
   write("n1", first);

@@ -273,6 +273,7 @@ TEST_F(TlsRevocationTest, OpenStreamsFailClosedWithinASecondOfTheMaximumAge) {
 
 // T22, P11: fails closed after the maximum age, and recovers by itself.
 TEST_F(TlsRevocationTest, AListServerThatDiesServesGarbageOrAnOldListAndRecovers) {
+  // Takes about 10 s: the list in use must grow older than its maximum of 3 s three times.
   using Fault = ScriptedHttpServer::Fault;
   const Pair good = client("node", "n1");
   const Pair bad = client("node", "n2");

@@ -50,6 +50,7 @@ class S3FaultTest : public ::testing::Test {
 
 // P03: 409, 412, 429 and 5xx ask for four reactions.
 TEST_F(S3FaultTest, AConditionalRequestConflictSettlesNothing) {
+  // Takes about 10 s: it is the first here, so radosgw with its Ceph starts in it.
   const Revision first = create("key");
   answer("PUT", s3_answers::conditional_request_conflict());
   const auto written = store_.put("key", "second", Precondition::at(first));

@@ -44,6 +44,8 @@ class S3StoreTest : public ::testing::Test {
   LoopThread thread_;
 };
 
+// Takes about 14 s: it is the first here, so radosgw starts in it with a second gateway; then 16
+// processes append 50 times each to one object.
 TEST_F(S3StoreTest, SixteenProcessesOnTwoGatewaysLoseNoSwap) {
   TestStore store(thread_, open_url(server_.url(prefix_)));
   expect_no_lost_swap(store, [this](int i) { return gateway_url(prefix_, i); });
@@ -143,6 +145,7 @@ TEST_F(S3StoreTest, AGatewayKilledWithRequestsInItsHandsLeavesThemAmbiguous) {
   storm.expect_true_answers(reader);
 }
 
+// Takes about 9 s: three calls and then a storm of writes each wait for their deadline of 2 s.
 TEST_F(S3StoreTest, AHungGatewayEndsEachCallAtItsDeadline) {
   TestStore reader(thread_, open_url(server_.url(prefix_)));
   LoopThread thread;

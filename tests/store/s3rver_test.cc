@@ -39,6 +39,8 @@ class ProbeS3rverTest : public ::testing::Test {
   std::unique_ptr<ChildProcess> server_;
 };
 
+// Takes up to 30 s: it starts a real s3rver in Node.js, which npm first installs unless it is in
+// build/npm already.
 TEST_F(ProbeS3rverTest, IsRefusedAndLeftEmpty) {
   LoopThread thread;
   TestStore store(thread, open_url(url_));

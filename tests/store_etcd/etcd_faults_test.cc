@@ -61,6 +61,8 @@ Tally count_up(StoreClient& client, const std::string& name, const std::atomic<b
 
 // P01, P17: no acknowledged write is lost and none is made twice while the leader is killed.
 TEST(EtcdFaultsTest, CountersAgreeAcrossKillNineOfTheLeader) {
+  // Takes about 5 s: a real etcd of three starts, elects anew after two kills, and restarts a
+  // member.
   EtcdCluster cluster(three());
   const int leader = cluster.leader();
   StoreClient a(url_from(cluster, leader));
@@ -159,6 +161,7 @@ TEST(EtcdFaultsTest, WithoutAMajorityReadsAreUnavailableAndWritesAreNeverFailure
 
 // P16, P17: a watch survives the restart of every member in turn, and of the one it hangs on.
 TEST(EtcdFaultsTest, AWatchLosesNothingWhileEveryMemberRestarts) {
+  // Takes about 10 s: a real etcd of three starts, and each of its members is killed and restarted.
   EtcdCluster cluster(three());
   StoreClient watcher(url_from(cluster, 0));
   StoreClient writer(url_from(cluster, 1));
@@ -196,6 +199,8 @@ TEST(EtcdFaultsTest, AWatchLosesNothingWhileEveryMemberRestarts) {
   read_all();
 }
 
+// Takes about 10 s: gRPC asks after 6 s whether a silent connection lives, and gives it 3 s to
+// answer.
 TEST(EtcdFaultsTest, AWatchLeavesAMemberThatHangs) {
   EtcdCluster cluster(three());
   const int follower = (cluster.leader() + 1) % 3;

@@ -176,6 +176,8 @@ TEST(EtcdStoreTest, AUserWithoutThePermissionIsDenied) {
   EXPECT_TRUE(elsewhere.get("k").is(Errc::kDenied));
 }
 
+// Takes about 9 s: two real etcds make their certificates and start, and three calls wait for their
+// limit of 1 s.
 TEST(EtcdStoreTest, MutualTlsWorksAndNothingLessDoes) {
   EtcdClusterOptions tls;
   tls.mutual_tls = true;

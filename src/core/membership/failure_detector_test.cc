@@ -421,6 +421,8 @@ TEST_F(FailureDetectorTest, TimeInWhichTheLeaderDidNotRunDoesNotCount) {
   EXPECT_EQ(state_of("n1"), kSuspect);
 }
 
+// Takes about 2 s, and 6 s beside other tests: 90 ticks over 100,000 nodes, one of which suspects
+// them all; nothing in it waits.
 TEST_F(FailureDetectorTest, AHundredThousandNodesAreOneTick) {
   for (unsigned i = 0; i < 100'000; ++i) {
     topology_.apply(registration("n" + std::to_string(i)), at(0));

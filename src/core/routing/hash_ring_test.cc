@@ -26,23 +26,37 @@ std::vector<std::string> names(const HashRing& ring, const Placement& placement)
   return names;
 }
 
-/// What the ring must answer, found the slow way: sort, walk, skip who is already there.
-std::vector<std::string> walk(const std::vector<RingMember>& members, RingConfig config,
-                              std::uint64_t key) {
-  std::vector<std::pair<std::uint64_t, std::string>> points;
+using Point = std::pair<std::uint64_t, std::string>;
+
+std::vector<Point> points_of(const std::vector<RingMember>& members, std::uint32_t virtual_nodes) {
+  std::vector<Point> points;
   for (const RingMember& member : members) {
-    for (std::uint32_t i = 0; i < config.virtual_nodes * member.weight; ++i) {
+    for (std::uint32_t i = 0; i < virtual_nodes * member.weight; ++i) {
       points.emplace_back(virtual_node_position(member.id, i), member.id.value());
     }
   }
+  return points;
+}
+
+/// What the ring must answer, found the slow way: of all points the nearest whose member is not
+/// there already, again and again.
+std::vector<std::string> walk(const std::vector<Point>& points, std::uint32_t replication,
+                              std::uint64_t key) {
   // Clockwise distance from the key, by unsigned wrap-around.
-  std::sort(points.begin(), points.end(), [key](const auto& a, const auto& b) {
-    return std::pair(a.first - key, a.second) < std::pair(b.first - key, b.second);
-  });
+  const auto nearer = [key](const Point& a, const Point& b) {
+    return a.first == b.first ? a.second < b.second : a.first - key < b.first - key;
+  };
   std::vector<std::string> holders;
-  for (const auto& [position, id] : points) {
-    if (holders.size() == config.replication) break;
-    if (std::find(holders.begin(), holders.end(), id) == holders.end()) holders.push_back(id);
+  while (holders.size() < replication) {
+    const Point* nearest = nullptr;
+    for (const Point& point : points) {
+      if (nearest != nullptr && !nearer(point, *nearest)) continue;
+      if (std::find(holders.begin(), holders.end(), point.second) == holders.end()) {
+        nearest = &point;
+      }
+    }
+    if (nearest == nullptr) break;
+    holders.push_back(nearest->second);
   }
   return holders;
 }
@@ -72,13 +86,14 @@ TEST(HashRingTest, AgreesWithTheSlowWalkForAnyMembers) {
     const RingConfig config{.virtual_nodes = static_cast<std::uint32_t>(1 + random.below(20)),
                             .replication = static_cast<std::uint32_t>(1 + random.below(5))};
     const HashRing ring(members, config);
+    const std::vector<Point> points = points_of(members, config.virtual_nodes);
     std::vector<std::uint64_t> keys{0, 1, UINT64_MAX, UINT64_MAX - 1, std::uint64_t{1} << 63};
     for (int n = 0; n < 10; ++n) keys.push_back(random.next());
     for (const std::uint64_t position : ring.positions()) {
       keys.insert(keys.end(), {position - 1, position, position + 1});
     }
     for (const std::uint64_t key : keys) {
-      ASSERT_EQ(names(ring, ring.at(key)), walk(members, config, key))
+      ASSERT_EQ(names(ring, ring.at(key)), walk(points, config.replication, key))
           << "round " << round << " key " << key;
     }
   }

@@ -37,7 +37,9 @@ class Replay {
       // A node that nothing was decided about since the recording begins is not known here.
       if (is.empty()) continue;
       ++known;
-      if (is != node.at("state")) return id + " is " + is + " and was " + node.at("state").dump();
+      if (const std::string was = node.at("state"); is != was) {
+        return id + " is " + is + " and was " + was;
+      }
     }
     if (known != topology_.size()) {
       return "there are " + std::to_string(topology_.size()) + " nodes and were " +

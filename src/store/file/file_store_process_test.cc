@@ -1,5 +1,6 @@
 // What the file store promises between processes, with real ones: killed, stopped, out of disk.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <signal.h>

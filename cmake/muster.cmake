@@ -23,29 +23,31 @@ else()
   target_compile_options(muster_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
-# muster_batches(VARIABLE TARGET [WHOLE] files…)
+# muster_batches(VARIABLE TARGET [WHOLE|BY_FOLDER] files…)
 # Standard headers, and templates that many sources use, take most of the time that a source takes to
 # compile, so that sources are compiled several at a time: the variable is set to generated sources which
 # include the given ones: up to 12 of one folder; up to 24 whatever their folder where sources are seldom
 # compiled again one by one (WHOLE, or everywhere if MUSTER_BATCHES is MODULES); all but tests alone if
-# MUSTER_BATCHES is TESTS, which shows whether each includes what it needs. The generated text names no
+# MUSTER_BATCHES is TESTS, which shows whether each includes what it needs. BY_FOLDER: never more than one
+# folder. A source with the property MUSTER_ALONE is in no batch. The generated text names no
 # directory of this machine, and so the compiler cache knows it again in another clone. A source with
 # properties of its own stays alone. Names in unnamed namespaces must differ within a module; those of a
 # test are in a namespace of its name.
 function(muster_batches variable target)
-  cmake_parse_arguments(ARG "WHOLE" "" "" ${ARGN})
+  cmake_parse_arguments(ARG "WHOLE;BY_FOLDER" "" "" ${ARGN})
   set(result)
   set(groups)
   set(most 12)
-  if(ARG_WHOLE OR MUSTER_BATCHES STREQUAL "MODULES")
+  if(ARG_WHOLE OR (MUSTER_BATCHES STREQUAL "MODULES" AND NOT ARG_BY_FOLDER))
     set(most 24)
     set(ARG_WHOLE ON)
   endif()
   foreach(source ${ARG_UNPARSED_ARGUMENTS})
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     get_source_file_property(own ${source} COMPILE_DEFINITIONS)
+    get_source_file_property(alone ${source} MUSTER_ALONE)
     cmake_path(IS_PREFIX CMAKE_BINARY_DIR ${source} generated)
-    if(own OR generated OR (MUSTER_BATCHES STREQUAL "TESTS" AND NOT ARG_WHOLE))
+    if(own OR alone OR generated OR (MUSTER_BATCHES STREQUAL "TESTS" AND NOT ARG_WHOLE))
       list(APPEND result ${source})
       continue()
     endif()
@@ -109,15 +111,18 @@ foreach(label unit sim store tsan)
   add_custom_target(tests_${label})
 endforeach()
 
-# muster_module(NAME DEPS modules… LINK libraries…)
+# muster_module(NAME [BY_FOLDER] DEPS modules… LINK libraries…)
 # A static library of src/NAME/**.cc, and test_NAME of src/NAME/**_test.cc.
 # Tests may use TEST_DEPS on top.
 function(muster_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LINK;TEST_DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "BY_FOLDER" "" "DEPS;LINK;TEST_DEPS;LABELS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_main\\.cc$|/main\\.cc$|_fuzz\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(ARG_BY_FOLDER)
+    list(PREPEND sources BY_FOLDER)
+  endif()
   muster_batches(batches muster_${name} ${sources})
   add_library(muster_${name} STATIC ${batches})
   # Batches name their sources from the root of the tree.
@@ -166,7 +171,7 @@ function(muster_lone_headers module)
   set(sources)
   foreach(header ${ARG_HEADERS})
     cmake_path(REMOVE_EXTENSION header LAST_ONLY OUTPUT_VARIABLE stem)
-    if(NOT EXISTS ${stem}.cc AND NOT EXISTS ${stem}_test.cc)
+    if(NOT EXISTS ${stem}.cc)
       cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src)
       file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/lone/${header}.cc CONTENT "#include \"${header}\"\n")
       list(APPEND sources ${CMAKE_BINARY_DIR}/lone/${header}.cc)

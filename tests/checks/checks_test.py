@@ -362,6 +362,8 @@ class CompiledTest(CheckTest):
         self.assert_passes("headers")
         self.write("src/base/lone.h", "#pragma once\n\nstd::string name();\n")
         self.assert_finds("headers", "src/base/lone.h:3:", "error: ")
+        self.write("src/base/lone_test.cc", '#include "base/lone.h"\n')  # Tests are compiled together.
+        self.assert_finds("headers", "src/base/lone.h:3:", "error: ")
 
     def test_threads_compiles_each_source_alone(self):
         self.write("src/base/first.cc", "#include <string>\nstd::string first() { return {}; }\n")

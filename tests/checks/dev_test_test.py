@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev test on a tree of five small tests: what it tells at once, what it tells at the end, and how it
+"""./dev test on a tree of six small tests: what it tells at once, what it tells at the end, and how it
 exits."""
 import pathlib
 import re
@@ -10,10 +10,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = """\
 add_test(good true)
-add_test(bad sh -c "echo '[  FAILED  ] StoreTest.Forgets (3 ms)'; exit 1")
+add_test(bad sh -c "echo '[  FAILED  ] StoreTest.Forgets (3 ms)'; echo ' 1 FAILED TEST'; exit 1")
 add_test(slow sleep 1.2)
 add_test(absent sh -c "exit 77")
 set_tests_properties(absent PROPERTIES SKIP_RETURN_CODE 77)
+add_test(off true)
+set_tests_properties(off PROPERTIES DISABLED TRUE)
 add_test(crowded sh -c "test -e marker || { touch marker; exit 1; }")
 """
 SCRIPT = """\
@@ -48,9 +50,10 @@ class DevTestTest(unittest.TestCase):
 
     def test_the_end_counts_and_names_the_slowest(self):
         lines = self.run_tests().stdout.splitlines()
-        self.assertEqual(lines[-2], "3 passed, 1 failed, 1 skipped")
+        # The one that is switched off has not passed.
+        self.assertEqual(lines[-2], "3 passed, 2 failed, 1 skipped")
         self.assertRegex(lines[-1], "^slowest: slow 1 s, ")
-        self.assertEqual(len(lines[-1].split(", ")), 5)
+        self.assertEqual(len(lines[-1].split(", ")), 6)
 
     def test_what_passes_alone_has_passed_and_is_named(self):
         run = self.run_tests("^crowded$")
@@ -68,6 +71,9 @@ class DevTestTest(unittest.TestCase):
         run = self.run_tests("nonsense")
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("no suite and no test is named nonsense", run.stdout)
+        run = self.run_tests("asan:nonsense")
+        self.assertEqual(run.returncode, 1, run.stdout)
+        self.assertIn("nothing to run", run.stdout)
 
 
 if __name__ == "__main__":

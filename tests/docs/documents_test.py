@@ -170,12 +170,14 @@ class DocumentsTest(unittest.TestCase):
         rules = (simulations / "CMakeLists.txt").read_text(encoding="utf-8")
         run = re.findall(r"add_test\(NAME sim_(\w+)", rules)
         self.assertEqual(sorted(told), sorted(run))
-        usual = re.search(r"seeds = (\d+);", (simulations / "sim_main.h").read_text(encoding="utf-8"))
+        shared = (simulations / "sim_main.h").read_text(encoding="utf-8")
+        usual = re.search(r"seeds = (\d+);", shared)
+        least = re.search(r"kSeedsMin = (\d+);", shared)
         for name in run:
             main = (simulations / f"{name}_main.cc").read_text(encoding="utf-8")
             seeds = [int((re.search(r"\.seeds = (\d+)", main) or usual)[1])]
             slower = re.search(rf"set_tests_properties\([^)]*sim_{name}\b[^)]*MUSTER_SIM_SECONDS=(\d+)", rules)
-            self.assertEqual(told[name], [*seeds, int(slower[1])], name)
+            self.assertEqual(told[name], [*seeds, int(slower[1]), int(least[1])], name)
 
     def test_dev_help_tells_how_the_tests_end(self):
         script = (ROOT / "tools/dev/test.sh").read_text(encoding="utf-8")

@@ -29,10 +29,13 @@ struct SimReport {
   std::vector<std::string> trace;
 };
 
+/// However slow a simulation is, it has this many seeds.
+inline constexpr std::uint64_t kSeedsMin = 60;
+
 struct SimArguments {
   std::uint64_t first = 1;
   std::uint64_t seeds = 2000;
-  double seconds = 0;  ///< No further seed after this much CPU time; 0: all of them.
+  double seconds = 0;  ///< No further seed after this much CPU time and kSeedsMin; 0: all.
   bool trace = false;
   std::string mutant{};     ///< The file that planted a bug; empty: there must be none.
   std::string caught_by{};  ///< The violation that it must lead to, with … for anything.
@@ -111,17 +114,22 @@ inline int simulate(const char* program, int argc, char** argv, SimArguments arg
   if (!parse(program, argc, argv, arguments)) return 64;
   // Where the seed that showed the bug last is one of those that the simulation itself gets, it
   // proves as much as the search for it. When a simulation changes, another one must be found.
-  if (arguments.known >= arguments.first && arguments.known < arguments.first + arguments.seeds &&
-      matches(simulation(arguments.known, arguments.trace).violation, arguments.caught_by)) {
-    std::printf("caught by seed %llu, as before\n",
-                static_cast<unsigned long long>(arguments.known));
-    return 0;
+  if (!arguments.mutant.empty() && arguments.known >= arguments.first &&
+      arguments.known < arguments.first + arguments.seeds) {
+    const SimReport report = simulation(arguments.known, arguments.trace);
+    for (const std::string& line : report.trace) std::puts(line.c_str());
+    if (matches(report.violation, arguments.caught_by)) {
+      std::printf("caught by seed %llu, as before\n",
+                  static_cast<unsigned long long>(arguments.known));
+      return 0;
+    }
   }
   double hours = 0;
   std::uint64_t terms = 0;
   std::uint64_t events = 0;
   for (std::uint64_t seed = arguments.first; seed < arguments.first + arguments.seeds; ++seed) {
-    if (arguments.seconds > 0 && cpu_seconds() > arguments.seconds) {
+    if (arguments.seconds > 0 && cpu_seconds() > arguments.seconds &&
+        seed - arguments.first >= kSeedsMin) {
       arguments.seeds = seed - arguments.first;
       break;
     }

@@ -13,14 +13,15 @@ fresh_root() {
   awk -v suite="$suite" 'BEGIN { RS = ""; FS = "\n" }
     NR == 1 { for (i = 1; i <= NF; ++i) if ($i !~ /^#/) print ($i ~ /^Suites:/ ? "Suites: " suite : $i) }' \
     /etc/apt/sources.list.d/debian.sources >"$list"
+  grep -q '^URIs:' "$list" ||
+    die "the first entry of /etc/apt/sources.list.d/debian.sources names no mirror to make a Debian from"
   as_root rm -rf --one-file-system "$root"
   as_root mmdebstrap --quiet --variant=minbase --include=ca-certificates,git "$suite" "$root" "$list" || return
   as_root rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/0000*
-  as_root install -m 644 "$list" "$root/etc/apt/sources.list.d/debian.sources"
-  as_root cp -r /etc/apt/apt.conf.d "$root/etc/apt/"
-  as_root cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-  as_root cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
-  rm -f "$list"
+  as_root install -m 644 "$list" "$root/etc/apt/sources.list.d/debian.sources" &&
+    as_root cp -r /etc/apt/apt.conf.d "$root/etc/apt/" &&
+    as_root cp -L /etc/resolv.conf /etc/hosts "$root/etc/" &&
+    as_root cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" && rm -f "$list"
 }
 
 # fresh_run ROOT COMMAND: in the clone in there. Its processes and mounts end with the command.
@@ -42,7 +43,7 @@ fresh_run() {
     bash -c "cd /root/muster && $2"
 }
 
-# run_fresh [SUITE] [COMMAND…]: in a new one each time; what was built in it is gone afterwards.
+# run_fresh [SUITE] [COMMAND…]: in a new one each time, which is removed unless the command fails.
 run_fresh() {
   local suite=bookworm root
   if (($#)) && [[ " ${fresh_suites[*]} " == *" $1 "* ]]; then
@@ -54,6 +55,9 @@ run_fresh() {
   mkdir -p build/fresh
   git diff --quiet HEAD || say "note: only what is committed is tried"
   step "a new Debian ($suite) in build/fresh" fresh_root "$suite" "$root" || return
-  as_root git -c safe.directory="$PWD" clone -q "$PWD" "$root/root/muster" || return
-  step "$* on $suite" fresh_run "$root" "$*"
+  # Root may clone what is somebody else's: nothing of it is executed by that.
+  as_root git -c 'safe.directory=*' clone -q -u 'git -c safe.directory=* upload-pack' "$PWD" \
+    "$root/root/muster" || return
+  step "$* on $suite" fresh_run "$root" "${*@Q}" || return
+  as_root rm -rf --one-file-system "$root"
 }

@@ -11,6 +11,7 @@ results.py slowest FILE…              the ten tests that took longest, in one 
 import pathlib
 import re
 import shlex
+import signal
 import sys
 import xml.etree.ElementTree as xml
 
@@ -18,11 +19,15 @@ import xml.etree.ElementTree as xml
 ENDED_BADLY = re.compile(r"^\s*\d+/\d+ Test\s+#\d+: (\S+) \.*\s*\*\*\*(?!Skipped)")
 # GoogleTest's "[  FAILED  ] Suite.Case (3 ms)"; the list at the end has no time.
 CASE = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.MULTILINE)
+# Its last line. Without it the output was cut, and not every case that failed may be in it.
+LAST = re.compile(r"^ *\d+ FAILED TESTS?$", re.MULTILINE)
 BAD = ("fail", "notrun", "disabled")
 
 
 def command(suite, name, cases=()):
     """What repeats this test alone, and of its cases only those that failed where there are few."""
+    if suite not in ("tests", "asan", "tsan"):
+        return f"ctest --test-dir build/release -V -R '^{name}$', with the environment of ./dev soak"
     words = f"^{name}$" if suite == "tests" else f"{suite}:^{name}$"
     only = f"GTEST_FILTER={shlex.quote(':'.join(cases))} " if 0 < len(cases) <= 4 else ""
     return f"{only}./dev test {shlex.quote(words)}"
@@ -42,6 +47,9 @@ def failed(file):
 
 
 def tell(suite):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Whoever runs the tests decides what Ctrl-C means.
+    for stream in (sys.stdin, sys.stdout):
+        stream.reconfigure(errors="replace")
     for line in sys.stdin:
         print(line, end="", flush=True)
         if found := ENDED_BADLY.match(line):
@@ -63,8 +71,8 @@ def passed(file, name):
 
 def repeat(suite, file):
     for each in failed(file):
-        # A suite with parameters ends its list of cases with a note about them; a case has one dot.
-        cases = sorted(set(CASE.findall("\n".join(each.itertext()))))
+        text = "\n".join(each.itertext())
+        cases = sorted(set(CASE.findall(text))) if LAST.search(text) else ()
         print(f"{each.get('name')}: {command(suite, each.get('name'), cases)}")
 
 
@@ -78,5 +86,7 @@ def slowest(*files):
 
 if __name__ == "__main__":
     actions = {each.__name__: each for each in (tell, counts, passed, repeat, slowest)}
-    actions["failed"] = lambda file: print("\n".join(each.get("name") for each in failed(file)))
+    # One that did not run at all needs no second try.
+    actions["failed"] = lambda file: print("\n".join(
+        each.get("name") for each in failed(file) if each.get("status") == "fail"))
     actions[sys.argv[1]](*sys.argv[2:])

@@ -106,11 +106,8 @@ class IncludesTest(CheckTest):
         self.assert_passes("includes")
         self.write("src/core/membership/a.cc", '#include "muster/v1/coordinator.grpc.pb.h"\n')
         self.write("src/store/s3/a.cc", '#include <muster/v1/coordinator.pb.h>\n')
-        self.assert_finds(
-            "includes",
-            "src/core/membership/a.cc:1: core must not include generated",
-            "src/store/s3/a.cc:1: store must not include generated",
-        )
+        self.assert_finds("includes", "src/core/membership/a.cc:1: core must not include generated",
+                          "src/store/s3/a.cc:1: store must not include generated")
 
     def test_tests_beside_the_code_may_simulate_and_no_more(self):
         self.write("src/coordinator/a_test.cc", '#include "sim/clock.h"\n')

@@ -85,7 +85,7 @@ std::string generation_of(std::size_t number) {
 
 void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t begin,
                     std::size_t end) {
-  constexpr std::size_t kInFlight = 256;
+  constexpr std::size_t kRegisteredAtOnce = 256;
   std::size_t next = begin;
   std::size_t left = end - begin;
   std::function<void()> one = [&] {
@@ -105,7 +105,7 @@ void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel
                                       one();
                                     });
   };
-  for (std::size_t i = 0; i < kInFlight; ++i) one();
+  for (std::size_t i = 0; i < kRegisteredAtOnce; ++i) one();
   pump.run_until([&] { return left == 0; }, 300s);
 }
 

@@ -8,7 +8,7 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 target_include_directories(muster_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(muster_options INTERFACE Threads::Threads)
-# Some hundred programs are linked; mold takes a tenth of the time of the default linker.
+# Some hundred programs are linked, which takes mold less time than the default linker.
 find_program(MUSTER_MOLD mold)
 if(MUSTER_MOLD)
   add_link_options(-fuse-ld=mold)

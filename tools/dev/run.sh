@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # ./dev run: one embedded server, to try things out.
 
-# run_server [options of musterd…]: of the preset `quick`, which holds the programs alone and is
-# compiled in a third of the time that the tests' own build takes for them.
+# run_server [options of musterd…]: of the preset `quick`, which holds the programs alone and is made
+# to be compiled fast, not to be edited.
 run_server() {
   step "compile muster and musterd (about 2 minutes on two cores if nothing is compiled yet)" \
     build_preset quick musterd muster muster-guardian || return

@@ -58,6 +58,7 @@ again_alone() {
   for name in "${names[@]}"; do
     [[ -n $name ]] || continue
     say "    $name failed beside others: once more, alone"
+    rm -f "$file.alone"
     "${sanitizer_run[@]}" ctest --test-dir "$dir" --output-on-failure --output-junit "$file.alone" \
       -R "^$name\$" || true # What came of it is in the file.
     if [[ $(results counts "$file.alone") == "1 0 0" ]]; then

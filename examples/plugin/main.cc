@@ -10,7 +10,7 @@
 
 class Counting final : public muster::CoordinatorPlugin {
  public:
-  explicit Counting(muster::SyncStore& store) : fenced_(store, muster::system_random()) {}
+  explicit Counting(muster::SyncStore& store) : fenced_(store, muster::system_random(), this) {}
   std::string name() const override { return "counting"; }
   muster::Duration work_interval() const override { return std::chrono::milliseconds(200); }
 

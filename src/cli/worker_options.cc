@@ -46,10 +46,6 @@ void declare_worker(CLI::App& app, CoordinatorOptions& options) {
                "For how long");
   add_count(app, "--circuit-breaker-half-open-max-attempts",
             options.circuit_breaker.half_open_max_attempts, "Attempts after that");
-  add_switch(app, "--epoch-fencing-enabled", options.epoch_fencing.enabled,
-             "Plugins refuse tasks of a leader that was replaced");
-  add_duration(app, "--epoch-grace-period", options.epoch_fencing.grace,
-               "Except those of the epoch just before, for this long after a change");
 }
 
 }  // namespace muster::cli

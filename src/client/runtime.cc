@@ -9,11 +9,29 @@
 namespace muster::client {
 namespace {
 
-Status check_server(const std::string& server) {
+/// "http://host:port" as people write it for other programs, and plain "host:port".
+struct Address {
+  std::string scheme;  ///< May be empty.
+  std::string server;
+};
+
+Address parse_address(const std::string& text) {
+  const std::size_t end = text.find("://");
+  if (end == std::string::npos) return {"", text};
+  Address address{text.substr(0, end), text.substr(end + 3)};
+  if (address.server.ends_with('/')) address.server.pop_back();
+  return address;
+}
+
+Status check_server(const std::string& text) {
   const auto wrong = [&](const std::string& what) {
-    return Status(Errc::kInvalid, "\"" + server + "\" is no server: " + what +
+    return Status(Errc::kInvalid, "\"" + text + "\" is no server: " + what +
                                       "; write host:port, such as 127.0.0.1:9000");
   };
+  const auto [scheme, server] = parse_address(text);
+  if (!scheme.empty() && scheme != "http" && scheme != "https") {
+    return wrong("nothing but http:// and https:// may stand before it");
+  }
   const std::size_t colon = server.rfind(':');
   if (colon == std::string::npos) return wrong("the port is missing");
   std::string host = server.substr(0, colon);
@@ -30,6 +48,19 @@ Status check_server(const std::string& server) {
   return Done{};
 }
 
+/// What is dialled. A scheme that says otherwise than the files of TLS is a mistake.
+Result<std::string> to_dial(const std::string& text, const TlsFiles& tls) {
+  if (Status status = check_server(text); !status) return status.error();
+  const auto [scheme, server] = parse_address(text);
+  if (scheme == "https" && !tls.any()) {
+    return invalid(text + " is encrypted: a CA, a certificate and its key are needed");
+  }
+  if (scheme == "http" && tls.any()) {
+    return invalid(text + " is not encrypted, but a CA, a certificate or a key is given");
+  }
+  return server;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> parse_servers(const std::string& text) {
@@ -44,8 +75,10 @@ Result<std::vector<std::string>> parse_servers(const std::string& text) {
 Result<std::unique_ptr<Runtime>> Runtime::open(std::vector<std::string> servers,
                                                const RetryConfig& retry, const TlsFiles& tls) {
   if (servers.empty()) return {Errc::kInvalid, "no server is named; write host:port"};
-  for (const std::string& server : servers) {
-    if (Status status = check_server(server); !status) return status.error();
+  for (std::string& server : servers) {
+    Result<std::string> address = to_dial(server, tls);
+    if (!address) return address.error();
+    server = *std::move(address);
   }
   if (Status status = retry.validate(); !status) return status.error();
   auto transport = GrpcTransport::open(tls);

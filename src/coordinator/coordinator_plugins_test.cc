@@ -253,11 +253,14 @@ TEST(MetricsTest, EveryMetricIsDrivenByWhatHappens) {
   std::uint64_t elections = 0;
   for (const std::uint64_t n : metrics.election_durations) elections += n;
   EXPECT_EQ(elections, 1u);
+  EXPECT_EQ(metrics.election_duration_sum, metrics.election_duration);
+  EXPECT_EQ(metrics.heartbeat_latencies.size(), metrics.heartbeat_latency.count);
+  EXPECT_EQ(*std::ranges::max_element(metrics.heartbeat_latencies), metrics.heartbeat_latency.p99);
   const std::string json = metrics.to_json();
   for (const char* name :
        {"heartbeatCount", "electionCount", "electionDurationMs", "leaderChanges",
         "workerRegistrations", "workerTimeouts", "startTime", "lastHeartbeatTime",
-        "heartbeatLatencyP50", "heartbeatLatencyP95", "heartbeatLatencyP99",
+        "heartbeatLatencyP50", "heartbeatLatencyP95", "heartbeatLatencyP99", "heartbeatLatencies",
         "electionDurationHistogram", "epochDriftEvents", "contentionEvents", "trips"}) {
     EXPECT_NE(json.find(std::string("\"") + name + "\""), std::string::npos) << name;
   }

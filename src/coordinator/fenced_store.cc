@@ -61,6 +61,7 @@ Status FencedStore::write(const Key& key, Epoch epoch, Change change) {
     if (!found) return found.error();
     EpochGuard guard(found->object.epoch);
     if (!guard.admit(epoch)) {
+      if (plugin_) plugin_->count_epoch_drift();
       return {Errc::kDenied, key + ": epoch " + std::to_string(epoch.value()) + " is behind " +
                                  std::to_string(guard.highest().value())};
     }

@@ -5,6 +5,7 @@
 
 #include "base/strong.h"
 #include "coordinator/nonces.h"
+#include "coordinator/plugin.h"
 #include "coordinator/sync_store.h"
 
 namespace muster {
@@ -31,7 +32,9 @@ struct FencedObject {
 /// programs that write the same keys without this class. Any thread.
 class FencedStore {
  public:
-  FencedStore(SyncStore& store, Random random) : store_(store), nonces_(random) {}
+  /// What it refuses counts among the `epochDriftEvents` of `plugin`, if there is one.
+  FencedStore(SyncStore& store, Random random, CoordinatorPlugin* plugin = nullptr)
+      : store_(store), nonces_(random), plugin_(plugin) {}
 
   /// kNotFound when there is no body; the epoch of such an object is still kept.
   [[nodiscard]] Result<FencedObject> get(const Key& key);
@@ -54,6 +57,7 @@ class FencedStore {
 
   SyncStore& store_;
   Nonces nonces_;
+  CoordinatorPlugin* plugin_;
 };
 
 }  // namespace muster

@@ -52,6 +52,20 @@ TEST_F(FencedStoreTest, RefusesAnEpochLowerThanTheHighestSeen) {
   EXPECT_EQ(*new_leader.get(kKey)->body, "new");
 }
 
+// R14: a refusal at the resource is told by the metric that people watch.
+TEST_F(FencedStoreTest, RefusalsCountAmongThoseOfThePlugin) {
+  struct Named final : CoordinatorPlugin {
+    [[nodiscard]] std::string name() const override { return "ledger"; }
+  } plugin;
+  FencedStore counted(old_process.store(), Random(3), &plugin);
+  ASSERT_TRUE(counted.put(kKey, "first", Epoch(5)));
+  EXPECT_EQ(plugin.epoch_drift_events(), 0u);
+  ASSERT_TRUE(new_leader.put(kKey, "new", Epoch(7)));
+  EXPECT_TRUE(counted.put(kKey, "old", Epoch(5)).is(Errc::kDenied));
+  EXPECT_TRUE(counted.fence(kKey, Epoch(6)).is(Errc::kDenied));
+  EXPECT_EQ(plugin.epoch_drift_events(), 2u);
+}
+
 TEST_F(FencedStoreTest, WritesOfOneEpochFollowEachOther) {
   ASSERT_TRUE(new_leader.put(kKey, "one", Epoch(7)));
   ASSERT_TRUE(new_leader.put(kKey, "two", Epoch(7)));

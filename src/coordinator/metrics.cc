@@ -47,6 +47,9 @@ std::string CoordinatorMetrics::to_json() const {
   if (!heartbeat_latency.note().empty()) {
     json["heartbeatLatencyNote"] = std::string(heartbeat_latency.note());
   }
+  Json latencies = Json::array();
+  for (const Duration each : heartbeat_latencies) latencies.push_back(fine_ms(each));
+  json["heartbeatLatencies"] = std::move(latencies);
   Json histogram = Json::object();
   for (std::size_t i = 0; i < election_durations.size(); ++i) {
     const std::string bound = i < election_duration_bounds.size()

@@ -19,14 +19,17 @@ struct CoordinatorMetrics {
   std::uint64_t leader_changes = 0;
   std::uint64_t worker_registrations = 0;  ///< Workers seen to appear, this one included.
   std::uint64_t worker_timeouts = 0;       ///< Workers seen to fall silent.
-  std::uint64_t epoch_drift_events = 0;    ///< Tasks that the plugins' fences rejected.
+  std::uint64_t epoch_drift_events =
+      0;  ///< What fences refused this process, at plugins and resources.
   std::uint64_t contention_events = 0;
   std::uint64_t plugin_failures = 0;
   WallTime start_time{};
   WallTime last_heartbeat_time{};
   LatencySummary heartbeat_latency;
+  std::vector<Duration> heartbeat_latencies;      ///< What the summary rests on, the oldest first.
   std::vector<std::uint64_t> election_durations;  ///< By the bounds below; the last exceeds them.
   std::vector<std::chrono::milliseconds> election_duration_bounds;
+  Duration election_duration_sum{0};
   CircuitBreakerStatus circuit_breaker{};
 
   /// The names people know: heartbeatCount, heartbeatLatencyP99, electionDurationHistogram …

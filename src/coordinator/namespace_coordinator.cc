@@ -320,12 +320,14 @@ void NamespaceCoordinator::publish() {
   shared_.epoch = election.epoch();
   shared_.workers = roster_.live();
   shared_.metrics.heartbeat_latency = latencies_.summary();
+  shared_.metrics.heartbeat_latencies = latencies_.samples();
   shared_.metrics.contention_events = contention_.occurrences();
   shared_.metrics.circuit_breaker = breaker_.status();
   shared_.metrics.election_durations.assign(election_durations_.counts().begin(),
                                             election_durations_.counts().end());
   shared_.metrics.election_duration_bounds.assign(election_durations_.bounds().begin(),
                                                   election_durations_.bounds().end());
+  shared_.metrics.election_duration_sum = election_durations_.sum();
 }
 
 bool NamespaceCoordinator::leads() const {

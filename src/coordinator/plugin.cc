@@ -45,9 +45,14 @@ Epoch CoordinatorPlugin::last_known_epoch() const {
   return fence_.last_known();
 }
 
+void CoordinatorPlugin::count_epoch_drift() {
+  MutexLock lock(mutex_);
+  ++refused_elsewhere_;
+}
+
 std::uint64_t CoordinatorPlugin::epoch_drift_events() const {
   MutexLock lock(mutex_);
-  return fence_.drift_events();
+  return fence_.drift_events() + refused_elsewhere_;
 }
 
 }  // namespace muster

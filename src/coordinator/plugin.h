@@ -40,6 +40,9 @@ class CoordinatorPlugin {
   /// accepted for that period after a change, with a warning. Any thread.
   [[nodiscard]] bool is_epoch_valid(Epoch task, WallTime created_at) MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] Epoch last_known_epoch() const MUSTER_EXCLUDES(mutex_);
+  /// A fence at a resource (a total, a board, a FencedStore) refused this process because a higher
+  /// epoch was there: counted as a refusal of this plugin's own fence is. Any thread.
+  void count_epoch_drift() MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] std::uint64_t epoch_drift_events() const MUSTER_EXCLUDES(mutex_);
 
   /// The coordinator's part: how tasks are fenced, and every epoch it learns of.
@@ -52,6 +55,7 @@ class CoordinatorPlugin {
   mutable Mutex mutex_;
   const Clock* clock_ MUSTER_GUARDED_BY(mutex_) = nullptr;
   EpochFence fence_ MUSTER_GUARDED_BY(mutex_);
+  std::uint64_t refused_elsewhere_ MUSTER_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace muster

@@ -19,7 +19,7 @@ void add_histogram(PrometheusFamilies& families, const char* name, const char* h
     metric.histogram.bucket.push_back({count, seconds(m.election_duration_bounds[i])});
   }
   metric.histogram.sample_count = count;
-  metric.histogram.sample_sum = 0;
+  metric.histogram.sample_sum = seconds(m.election_duration_sum);
 }
 
 }  // namespace
@@ -43,11 +43,11 @@ std::string prometheus_text(const GlobalCoordinator& coordinator) {
             {"0.95", seconds(m.heartbeat_latency.p95)},
             {"0.99", seconds(m.heartbeat_latency.p99)}});
   f.counter("elections_total", "Times that this worker stood for election", m.election_count);
-  add_histogram(f, "election_duration_seconds", "How long elections took; the sum is not kept", m);
+  add_histogram(f, "election_duration_seconds", "How long elections took", m);
   f.counter("leader_changes_total", "Leaders seen", m.leader_changes);
   f.counter("worker_registrations_total", "Workers seen to appear", m.worker_registrations);
   f.counter("worker_timeouts_total", "Workers seen to fall silent", m.worker_timeouts);
-  f.counter("epoch_drift_total", "Tasks that fences rejected", m.epoch_drift_events);
+  f.counter("epoch_drift_total", "What fences refused this process", m.epoch_drift_events);
   f.counter("contention_total", "Elections that were contended", m.contention_events);
   f.counter("plugin_failures_total", "Failures of plugins", m.plugin_failures);
   const auto state = m.circuit_breaker.state;

@@ -46,6 +46,7 @@ Status Counters::fold(const LeaseGuard& guard, const std::string& counter, const
   if (!found) return found.error();
   Total& total = found->total;
   if (total.epoch > guard.epoch()) {
+    count_epoch_drift();
     return {Errc::kDenied, "epoch " + std::to_string(guard.epoch().value()) + " is behind " +
                                std::to_string(total.epoch.value())};
   }

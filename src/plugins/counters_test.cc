@@ -186,6 +186,7 @@ TEST_F(CountersTest, ALowerEpochThanTheTotalsIsRefused) {
   old_leader.fold();
   EXPECT_EQ(*new_leader.plugin.consolidated(kCounter), 7);
   EXPECT_EQ(*new_leader.plugin.read(kCounter), 8);
+  EXPECT_EQ(old_leader.plugin.epoch_drift_events(), 1u);
 }
 
 TEST_F(CountersTest, AClosedGuardWritesNothing) {

@@ -31,7 +31,7 @@ Queue::Queue(SyncStore& store, const Clock& clock, Random random, WorkerId worke
       nonces_(random),
       options_(std::move(options)),
       keys_(options_.name_space, options_.queue),
-      dispatcher_(store_, clock_, nonces_, options_, keys_),
+      dispatcher_(store_, clock_, nonces_, options_, keys_, *this),
       claimer_(store_, clock_, nonces_, options_, keys_, std::move(worker), *this) {}
 
 void Queue::on_become_coordinator(const LeaseGuard&) {

@@ -134,6 +134,7 @@ Status Dispatcher::publish(const LeaseGuard& guard, std::vector<Ticket> tickets)
     if (Status read = read_board(); !read) return read;
   }
   if (board_->epoch > guard.epoch()) {
+    plugin_.count_epoch_drift();
     const std::string theirs = std::to_string(board_->epoch.value());
     board_.reset();
     return {Errc::kDenied,

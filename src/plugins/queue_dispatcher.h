@@ -8,6 +8,7 @@
 
 #include "coordinator/lease_guard.h"
 #include "coordinator/nonces.h"
+#include "coordinator/plugin.h"
 #include "coordinator/sync_store.h"
 #include "core/election/lease.h"
 #include "plugins/queue_options.h"
@@ -21,8 +22,13 @@ namespace muster::queue {
 class Dispatcher {
  public:
   Dispatcher(SyncStore& store, const Clock& clock, Nonces& nonces, const QueueOptions& options,
-             const Keys& keys)
-      : store_(store), clock_(clock), nonces_(nonces), options_(options), keys_(keys) {}
+             const Keys& keys, CoordinatorPlugin& plugin)
+      : store_(store),
+        clock_(clock),
+        nonces_(nonces),
+        options_(options),
+        keys_(keys),
+        plugin_(plugin) {}
 
   /// A new term: what an earlier one saw no longer counts.
   void begin();
@@ -60,6 +66,7 @@ class Dispatcher {
   Nonces& nonces_;
   const QueueOptions& options_;
   const Keys& keys_;
+  CoordinatorPlugin& plugin_;  ///< Of the queue: what is refused here is counted there.
 
   std::set<std::string> messages_;  ///< As last listed, less those removed since.
   bool all_listed_ = false;         ///< Whether there are no more of them.

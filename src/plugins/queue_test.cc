@@ -97,6 +97,7 @@ TEST_F(QueueTest, AReplacedLeaderPublishesNothing) {
   const auto board =
       queue::decode_board(a.process.store().get(queue::Keys("default", "default").dispatch)->body);
   EXPECT_EQ(board->epoch, Epoch(2));
+  EXPECT_GE(leader.plugin.epoch_drift_events(), 1u);
 }
 
 TEST_F(QueueTest, AClosedGuardDispatchesNothing) {

@@ -140,6 +140,7 @@ bool Scheduler::load(Job& job, const LeaseGuard& guard) {
   job.known = Known{*record, object->revision};
   if (record->epoch > guard.epoch()) {
     count(&SchedulerMetrics::refused);
+    count_epoch_drift();
     log_warn("a job's record is of a higher epoch; leaving it alone",
              {{"namespace", name_space_},
               {"job", job.spec.name},

@@ -138,6 +138,7 @@ TEST_F(SchedulerFaultTest, AReplacedLeaderWithAnOpenGuardIsRefused) {
   a.work(*first);
   EXPECT_EQ(runs_, std::vector{minute(1)});
   EXPECT_EQ(a.scheduler->metrics().refused, 1);
+  EXPECT_EQ(a.scheduler->epoch_drift_events(), 1u);
 }
 
 }  // namespace scheduler_fault_test

@@ -177,6 +177,8 @@ std::map<std::string, Sighting> ClusterPeer::sightings() const {
 }
 
 void ClusterPeer::watch_election(const telemetry::Event& event) {
+  // Others say what they mean in a line of their own, or belong to `muster run`.
+  if (observer_.metrics().election(event)) telemetry::write_log(event, kElection);
   if (std::holds_alternative<telemetry::ElectionStarted>(event.what)) {
     if (!stood_at_) stood_at_ = loop_.now();
   } else if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {

@@ -131,6 +131,9 @@ TEST_F(MusterElectionTest, AnyProgramMayAskOverHttp) {
   const json metrics = json::parse(get(leading, "/metrics.json").body);
   EXPECT_GE(metrics["heartbeatCount"], 1);
   EXPECT_EQ(metrics["leaderChanges"], 1);
+  EXPECT_EQ(metrics["heartbeatLatencies"].size(), metrics["heartbeatLatencySamples"]);
+  EXPECT_THAT(get(leading, "/metrics").body,
+              testing::ContainsRegex("election_duration_seconds_sum[^ ]* [0-9.e-]*[1-9]"));
   EXPECT_EQ(get(leading, "/healthz").status, 200);
   EXPECT_EQ(get(leading, "/nothing").status, 404);
 }

@@ -155,14 +155,19 @@ TEST(CoordinatorClientTest, ACallIsCancelledByItsTokenAndByTheEndOfItsClient) {
 }
 
 TEST(CoordinatorClientTest, AddressesThatAreNoneAreRefused) {
-  for (const char* wrong : {"", "host", "host:", "host:0", "host:65536", "host:9x", "::1:9000",
-                            "[host]:9000", "ho st:9000", "http://host:9000"}) {
+  for (const char* wrong :
+       {"", "host", "host:", "host:0", "host:65536", "host:9x", "::1:9000", "[host]:9000",
+        "ho st:9000", "ftp://host:9000", "https://host:9000", "http://host:9000/path"}) {
     const auto client = CoordinatorClient::connect(wrong);
     EXPECT_TRUE(client.is(Errc::kInvalid)) << wrong;
   }
-  for (const char* right : {"host:9000", "127.0.0.1:1", "[::1]:9000"}) {
+  for (const char* right :
+       {"host:9000", "127.0.0.1:1", "[::1]:9000", "http://host:9000", "http://[::1]:9000/"}) {
     EXPECT_TRUE(CoordinatorClient::connect(right)) << right;
   }
+  // With TLS, and without: what the address says and what the files say must agree.
+  const TlsFiles authority{.ca = "/nonexistent"};
+  EXPECT_TRUE(CoordinatorClient::connect("http://host:9000", authority).is(Errc::kInvalid));
   EXPECT_EQ(parse_servers("a:1, b:2").value(), (Servers{"a:1", "b:2"}));
   EXPECT_TRUE(parse_servers("a:1,,b:2").is(Errc::kInvalid));
 }

@@ -278,6 +278,13 @@ class ObserveTest(unittest.TestCase):
         new = eventually("another leader", lambda: (
             self.overview()["cluster"]["leader"]["id"] != old.name and self.leader()))
         self.assertIn(new.name + " leads the servers", self.overview()["cluster"]["leader"]["why"])
+        # The servers' own election has the events of any other, in the log and as metrics.
+        seen = [json.loads(line) for line in new.log.read_text(encoding="utf-8").splitlines()]
+        self.assertIn(("leader_down", old.name),
+                      [(line["message"], line.get("former_leader")) for line in seen])
+        self.assertIn("became_leader", [line["message"] for line in seen if line.get("node") == new.name])
+        metrics = fetch(new.http + "/metrics")
+        self.assertRegex(metrics, r'muster_candidate_leader_down_total\{cause="expired"\} [1-9]')
         # What nobody has told the new leader is not known, rather than 0.
         row = eventually("what is known of the old one", lambda: [
             s for s in fetch_json(new.http + "/api/overview")["servers"]

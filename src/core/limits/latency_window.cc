@@ -33,6 +33,15 @@ void LatencyWindow::record(Duration latency) {
   ++recorded_;
 }
 
+std::vector<Duration> LatencyWindow::samples() const {
+  std::vector<Duration> ordered = ring_;
+  if (ring_.size() == capacity_) {
+    const auto oldest = static_cast<std::ptrdiff_t>(recorded_ % capacity_);
+    std::rotate(ordered.begin(), ordered.begin() + oldest, ordered.end());
+  }
+  return ordered;
+}
+
 LatencySummary LatencyWindow::summary() const {
   LatencySummary summary;
   summary.count = ring_.size();

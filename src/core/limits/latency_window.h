@@ -34,6 +34,8 @@ class LatencyWindow {
 
   void record(Duration latency);
   [[nodiscard]] LatencySummary summary() const;
+  /// What is remembered, the oldest first.
+  [[nodiscard]] std::vector<Duration> samples() const;
 
  private:
   std::size_t capacity_;

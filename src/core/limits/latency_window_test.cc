@@ -54,6 +54,15 @@ TEST(LatencyWindowTest, RingBufferOverflow) {
   EXPECT_EQ(summary.p99, 249ms);
 }
 
+TEST(LatencyWindowTest, TheSamplesAreThereOldestFirst) {
+  LatencyWindow window(3);
+  EXPECT_TRUE(window.samples().empty());
+  record_range(window, 1, 2);
+  EXPECT_EQ(window.samples(), (std::vector<Duration>{1ms, 2ms}));
+  record_range(window, 3, 5);
+  EXPECT_EQ(window.samples(), (std::vector<Duration>{3ms, 4ms, 5ms}));
+}
+
 TEST(LatencyWindowTest, OldestSampleIsTheOneDiscarded) {
   LatencyWindow window(10);
   window.record(1h);

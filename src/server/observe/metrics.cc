@@ -103,6 +103,14 @@ Metrics::Metrics()
                                "Requests to the engine, by operation and outcome")),
       store_seconds_(histograms("muster_store_request_duration_seconds",
                                 "How long requests to the engine took, by operation")),
+      became_leader_(
+          counter("muster_candidate_became_leader_total", "Terms that began on this server")),
+      lost_leadership_(counters("muster_candidate_lost_leadership_total",
+                                "Terms that ended on this server, by reason")),
+      leader_down_(counters("muster_candidate_leader_down_total",
+                            "Terms of other servers seen to end, by cause")),
+      election_checks_(
+          counter("muster_candidate_election_checks_total", "Looks at who leads the servers")),
       transitions_(counters("muster_node_transitions_total", "Changes of a node's state")),
       decisions_(counters("muster_decisions_total", "Decisions recorded, by kind")),
       rejections_(counters("coordinator_rate_limit_rejected_total",
@@ -170,6 +178,8 @@ Metrics::Metrics()
                              "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }
+  lost_leadership_.Add({{"reason", to_string(EndReason::kStopped)}});
+  leader_down_.Add({{"cause", to_string(DownCause::kReleased)}});
   transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});
   for (const auto kind : {cluster::DecisionKind::kTransition, cluster::DecisionKind::kLeader}) {
     decisions_.Add({{"kind", to_string(kind)}});
@@ -236,6 +246,21 @@ void Metrics::committed(Duration took) {
 
 void Metrics::elected(Duration took) {
   election_seconds_.Observe(seconds(took));
+}
+
+bool Metrics::election(const telemetry::Event& event) {
+  if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
+    became_leader_.Increment();
+  } else if (const auto* lost = std::get_if<telemetry::LostLeadership>(&event.what)) {
+    lost_leadership_.Add({{"reason", to_string(lost->reason)}}).Increment();
+  } else if (const auto* down = std::get_if<telemetry::LeaderDown>(&event.what)) {
+    leader_down_.Add({{"cause", to_string(down->cause)}}).Increment();
+  } else if (std::holds_alternative<telemetry::ElectionCheck>(event.what)) {
+    election_checks_.Increment();
+  } else {
+    return false;
+  }
+  return true;
 }
 
 void Metrics::rejected(const std::string& reason) {

@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "candidate/telemetry.h"
 #include "core/cluster/decision.h"
 #include "core/membership/node.h"
 #include "server/rpc/status.h"
@@ -44,6 +45,9 @@ class Metrics {
   void batch(std::size_t beats);
   void committed(Duration took);
   void elected(Duration took);
+  /// Of the servers' own election, under the names that `muster run` counts its own by. Whether
+  /// it is one of the four that are counted.
+  bool election(const telemetry::Event& event);
   void rejected(const std::string& reason);
   void http_answered(int status);
 
@@ -110,6 +114,10 @@ class Metrics {
   prometheus::Family<prometheus::Histogram>& rpc_seconds_;
   prometheus::Family<prometheus::Counter>& store_requests_;
   prometheus::Family<prometheus::Histogram>& store_seconds_;
+  prometheus::Counter& became_leader_;
+  prometheus::Family<prometheus::Counter>& lost_leadership_;
+  prometheus::Family<prometheus::Counter>& leader_down_;
+  prometheus::Counter& election_checks_;
   prometheus::Family<prometheus::Counter>& transitions_;
   prometheus::Family<prometheus::Counter>& decisions_;
   prometheus::Family<prometheus::Counter>& rejections_;

@@ -77,6 +77,26 @@ TEST(MetricsTest, TheTenNamesThatPeopleKnowAreThere) {
   }
 }
 
+// R14: the four events of an election are counted for the servers' own, too.
+TEST(ServerMetricsTest, TheServersElectionIsCountedAsAnyOtherIs) {
+  Metrics metrics;
+  const auto told = [&](telemetry::What what) {
+    return metrics.election({WallTime{}, WorkerId("s1"), std::move(what)});
+  };
+  EXPECT_TRUE(told(telemetry::BecameLeader{Epoch(1)}));
+  EXPECT_TRUE(told(telemetry::LostLeadership{Epoch(1), EndReason::kExpired, ""}));
+  EXPECT_TRUE(told(telemetry::LeaderDown{WorkerId("s2"), Epoch(2), DownCause::kReplaced}));
+  EXPECT_TRUE(told(telemetry::ElectionCheck{}));
+  EXPECT_FALSE(told(telemetry::ElectionStarted{}));
+  const std::string text = metrics.text();
+  for (const char* line : {"muster_candidate_became_leader_total 1",
+                           "muster_candidate_lost_leadership_total{reason=\"expired\"} 1",
+                           "muster_candidate_leader_down_total{cause=\"replaced\"} 1",
+                           "muster_candidate_election_checks_total 1"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  }
+}
+
 TEST(MetricsTest, AMethodThatNobodyKnowsMakesNoLabelOfItsOwn) {
   Metrics metrics;
   for (int i = 0; i < 100; ++i) {

@@ -260,6 +260,7 @@ void NamespaceCoordinator::check_plugins() {
 // does not stop in time costs the successor a full lease: a release would be a lie.
 void NamespaceCoordinator::hand_over(ResignOptions options, std::function<void()> done) {
   handed_over_ = std::move(done);
+  if (guard_) guard_->request_stop();
   auto stopped = std::make_shared<bool>(false);
   auto resign = lifetime_.wrap([this, options, stopped](bool in_time) mutable {
     if (std::exchange(*stopped, true)) return;

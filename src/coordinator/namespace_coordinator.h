@@ -96,6 +96,7 @@ class NamespaceCoordinator {
   void on(const Resigned& event);
 
   void hand_over(ResignOptions options, std::function<void()> done);
+  void report_end(Epoch epoch, LossReason reason);
   void report(TroubleEvent::Kind kind, const std::string& message);
   void publish() MUSTER_EXCLUDES(mutex_);
   template <typename F>
@@ -133,6 +134,7 @@ class NamespaceCoordinator {
   bool stopping_ = false;
   bool stall_reported_ = false;
   std::function<void()> handed_over_;
+  std::optional<Epoch> releasing_;  ///< The term whose release the store has not answered yet.
 
   mutable Mutex mutex_;
   Shared shared_ MUSTER_GUARDED_BY(mutex_);

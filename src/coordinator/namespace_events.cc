@@ -27,6 +27,8 @@ void NamespaceCoordinator::on(const BecameLeader& event) {
   // Plugins that were stopped for a hand-over stay so: what is released must not be used.
   if (!handed_over_) host_->begin_term(guard_);
   host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
+  // One that came with the answer to the acquisition, before this worker knew that it leads.
+  control_.look();
 }
 
 void NamespaceCoordinator::on(const LeaseRenewed& event) {

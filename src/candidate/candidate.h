@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "base/mutex.h"
 #include "candidate/candidate_options.h"
-#include "candidate/control.h"
+#include "coordinator/control.h"
 #include "candidate/leader_work.h"
 #include "candidate/telemetry.h"
 #include "coordinator/election_driver.h"

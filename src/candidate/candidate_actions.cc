@@ -141,6 +141,7 @@ void Candidate::start_work(Epoch epoch) {
 }
 
 void Candidate::stop_work(MonoTime by) {
+  if (guard_) guard_->request_stop();
   if (!work_started_) return run(machine_.work_stopped(true, loop_.now()));
   work_.stop(by, term_.wrap([this](bool receipt) {
     work_started_ = false;

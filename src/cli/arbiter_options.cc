@@ -13,13 +13,9 @@ void ArbiterOptions::declare(CLI::App& app) {
   add_text(app, "--key", "FILE", hub.key_file, "The private key of --cert (PEM)");
 }
 
-void ArbiterOptions::declare_namespace(CLI::App& app) {
-  add_text(app, "--namespace", "NAME", name_space, "Which election of that store");
-}
-
-void ArbiterOptions::declare_name(CLI::App& app) {
-  name_space.clear();
-  add_text(app, "--name", "NAME", name_space, "What is led; its namespace in that store");
+void ArbiterOptions::declare_name(CLI::App& app, const std::string& initial) {
+  name_space = initial;
+  add_text(app, "--name,--namespace", "NAME", name_space, "Name of the election in that store");
 }
 
 void ArbiterOptions::declare_timeout(CLI::App& app) {
@@ -36,10 +32,10 @@ Status ArbiterOptions::check() const {
     return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
   }
   if (name_space.empty()) {
-    return {Errc::kInvalid, "say what is led, with --name NAME or MUSTER_NAME"};
+    return {Errc::kInvalid, "say which election, with --name NAME or MUSTER_NAME"};
   }
   if (hub.store_timeout <= Duration(0)) return {Errc::kInvalid, "--timeout must be above zero"};
-  return validate_name("namespace", name_space);
+  return validate_name("election name", name_space);
 }
 
 Status ArbiterOptions::check_shared() const {

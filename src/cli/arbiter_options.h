@@ -20,9 +20,8 @@ struct ArbiterOptions {
 
   /// --arbiter and the TLS files.
   void declare(CLI::App& app);
-  void declare_namespace(CLI::App& app);
-  /// The same as --name, for commands that are about work; it has no default.
-  void declare_name(CLI::App& app);
+  /// --name, and --namespace as the same option; required where `initial` is empty.
+  void declare_name(CLI::App& app, const std::string& initial = {});
   void declare_timeout(CLI::App& app);
 
   /// What must be there is there.

@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Command>> all_commands() {
   commands.push_back(make_worker_command());
   commands.push_back(make_leader_command());
   commands.push_back(make_workers_command());
+  commands.push_back(make_elections_command());
   commands.push_back(make_run_command());
   commands.push_back(make_step_down_command());
   commands.push_back(make_transfer_command());

@@ -10,6 +10,7 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_worker_command();
 [[nodiscard]] std::unique_ptr<Command> make_leader_command();
 [[nodiscard]] std::unique_ptr<Command> make_workers_command();
+[[nodiscard]] std::unique_ptr<Command> make_elections_command();
 [[nodiscard]] std::unique_ptr<Command> make_run_command();
 [[nodiscard]] std::unique_ptr<Command> make_step_down_command();
 [[nodiscard]] std::unique_ptr<Command> make_transfer_command();

@@ -1,13 +1,14 @@
+#include <algorithm>
 #include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "candidate/control.h"
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/worker_table.h"
+#include "coordinator/control.h"
 #include "coordinator/options.h"
 #include "coordinator/sync_store.h"
 #include "core/election/records.h"
@@ -104,7 +105,9 @@ class ControlRequest final : public Command {
     } else if (kind_ == ControlKind::kResume) {
       add_text(app, "--id", "ID", worker_, "Only this node; all that are paused unless set");
     }
-    add_duration(app, "--wait", wait_, "How long to wait until a node says that it obeys");
+    add_duration(app, "--wait", wait_,
+                 "Wait this long for a node to obey; 10s or the election's worker timeout, "
+                 "whichever is longer, unless set");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
@@ -141,8 +144,7 @@ class ControlRequest final : public Command {
   Result<std::string> unfit(StoreAccess& store, const NamespaceKeys& keys,
                             const LeaderState& state) const {
     const WorkerId id(worker_);
-    const std::string listed =
-        "; muster workers --namespace " + arbiter_.name_space + " lists them";
+    const std::string listed = "; muster workers --name " + arbiter_.name_space + " lists them";
     const auto object = store.get(keys.worker(id));
     if (!object && !object.is(Errc::kNotFound)) return object.error();
     const auto record =
@@ -177,6 +179,12 @@ class ControlRequest final : public Command {
       written = store.write(keys.control, command);
     }
     if (!written) return written.error();
+    if (wait_ == Duration(0)) {
+      // On a store without watch a leader sees it with its next list of workers.
+      const auto timeout = worker_timeout(store, keys);
+      if (!timeout) return timeout.error();
+      wait_ = std::max<Duration>(10s, *timeout);
+    }
     EventLoop pause;
     const MonoTime limit = pause.now() + wait_;
     for (;;) {
@@ -197,7 +205,7 @@ class ControlRequest final : public Command {
                             (kind_ == ControlKind::kResume
                                  ? "none is paused"
                                  : state.leader->value() + " is gone, is busy with another end of "
-                                                           "its term, or is no muster run"));
+                                                           "its term, or is of an older version"));
   }
 
   Result<int> obeyed(Terminal& terminal, const ControlCommand& command, const WorkerId& by) const {
@@ -219,7 +227,7 @@ class ControlRequest final : public Command {
   const ControlKind kind_;
   ArbiterOptions arbiter_;
   std::string worker_;
-  Duration wait_ = 10s;
+  Duration wait_{0};
   bool json_ = false;
 };
 

@@ -42,6 +42,7 @@ struct Details {
   std::string operator()(const TroubleEvent& e) const {
     return std::string(to_string(e.kind)) + ": " + e.message;
   }
+  std::string operator()(const CommandEvent& e) const { return "this worker obeys: " + e.kind; }
 };
 
 }  // namespace

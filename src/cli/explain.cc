@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "candidate/control.h"
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
 #include "cli/decision_text.h"
@@ -14,6 +13,7 @@
 #include "cli/server_options.h"
 #include "cli/topology_text.h"
 #include "client/requests.h"
+#include "coordinator/control.h"
 #include "store/url.h"
 
 namespace muster::cli {
@@ -101,7 +101,7 @@ class ExplainCommand final : public Command {
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
-           "  muster explain --arbiter muster://127.0.0.1:9000 --namespace jobs\n"
+           "  muster explain --arbiter muster://127.0.0.1:9000 --name jobs\n"
            "\n"
            "What state.json, metadata.json, control.json and the worker files say, in sentences.\n"
            "Servers of Muster also keep a history of elections; other stores hold the present\n"
@@ -110,7 +110,7 @@ class ExplainCommand final : public Command {
 
   void declare(CLI::App& app) override {
     arbiter_.declare(app);
-    arbiter_.declare_namespace(app);
+    arbiter_.declare_name(app, "default");
     arbiter_.declare_timeout(app);
     add_flag(app, "--json", json_, "Print one JSON object");
   }

@@ -7,7 +7,9 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
+#include <utility>
 
 #include "base/text.h"
 #include "platform/process.h"
@@ -38,6 +40,25 @@ Status set(CLI::Option& option, const std::string& value, const std::string& sou
   }
   return Done{};
 }
+
+/// What one source, the environment or a file, has set. What was set before is left as it is; an
+/// option with two names that this source gives two values is a mistake.
+class Filled {
+ public:
+  Status fill(CLI::Option& option, const std::string& value, const std::string& source) {
+    const auto before = by_.find(&option);
+    if (before != by_.end() && before->second.first != value) {
+      return {Errc::kInvalid, source + ": " + before->second.second +
+                                  " has set the same option to another value; keep one of them"};
+    }
+    if (option.count() > 0) return Done{};
+    by_[&option] = {value, source};
+    return set(option, value, source);
+  }
+
+ private:
+  std::map<const CLI::Option*, std::pair<std::string, std::string>> by_;  ///< Value and source.
+};
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream file(path);
@@ -79,7 +100,7 @@ bool is_slip(const std::string& text, const std::string& known) {
 std::vector<std::string> option_names(const CLI::App& command) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_lnames().empty()) names.push_back(option->get_lnames().front());
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   return names;
 }
@@ -109,11 +130,12 @@ Status refuse_slips(const CLI::App& program) {
 }
 
 Status fill_from_environment(CLI::App& command) {
+  Filled filled;
   for (const std::string& name : option_names(command)) {
     CLI::Option& option = *command.get_option("--" + name);
     const char* value = std::getenv(variable(name).c_str());
-    if (name == "help" || option.count() > 0 || value == nullptr || *value == '\0') continue;
-    if (Status status = set(option, value, variable(name)); !status) return status;
+    if (name == "help" || value == nullptr || *value == '\0') continue;
+    if (Status status = filled.fill(option, value, variable(name)); !status) return status;
   }
   return Done{};
 }
@@ -125,6 +147,7 @@ Status fill_from_file(const CLI::App& program, CLI::App& command, const std::str
   if (!settings) return {Errc::kInvalid, path + ", " + settings.error().message};
   std::vector<std::string> known;
   add_known(program, known);
+  Filled filled;
   for (const Setting& setting : *settings) {
     const std::string source = path + ", line " + std::to_string(setting.line);
     if (std::find(known.begin(), known.end(), setting.name) == known.end()) {
@@ -132,8 +155,8 @@ Status fill_from_file(const CLI::App& program, CLI::App& command, const std::str
               source + ": unknown option " + setting.name + did_you_mean(setting.name, known)};
     }
     CLI::Option* option = command.get_option_no_throw("--" + setting.name);
-    if (option == nullptr || option->count() > 0) continue;
-    if (Status status = set(*option, setting.value, source); !status) return status;
+    if (option == nullptr) continue;
+    if (Status status = filled.fill(*option, setting.value, source); !status) return status;
   }
   return Done{};
 }

@@ -2,6 +2,7 @@
 
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
+#include "cli/election_list.h"
 #include "cli/exit_code.h"
 #include "cli/follow.h"
 #include "cli/leader_answer.h"
@@ -40,7 +41,8 @@ class LeaderCommand final : public Command {
     return "Example:\n"
            "  muster leader --arbiter file:///tmp/muster --json\n"
            "  "
-           "{\"leader\":\"w1\",\"epoch\":1,\"leaseLeftMs\":12031,\"ageMs\":2969,\"confirmed\":true}"
+           "{\"name\":\"default\",\"leader\":\"w1\",\"epoch\":1,\"leaseLeftMs\":12031,\"ageMs\":"
+           "2969,\"confirmed\":true}"
            "\n"
            "\n"
            "Exits with 1 when nobody leads. Lease and age are by the store's clock, for people; on "
@@ -54,7 +56,7 @@ class LeaderCommand final : public Command {
 
   void declare(CLI::App& app) override {
     arbiter_.declare(app);
-    arbiter_.declare_namespace(app);
+    arbiter_.declare_name(app, "default");
     arbiter_.declare_timeout(app);
     add_flag(app, "--confirm", confirm_,
              "Watch until the leader renews, or until its lease has passed");
@@ -80,13 +82,30 @@ class LeaderCommand final : public Command {
     }
     const LeaderAnswer& answer = look->answer;
     terminal.line(to_line(terminal, answer));
-    return answer.leader ? kDone : kNo;
+    if (answer.leader) return kDone;
+    hint(terminal, (*hub)->store());
+    return kNo;
   }
 
  private:
   [[nodiscard]] std::string to_line(const Terminal& terminal, const LeaderAnswer& answer) const {
-    if (json_) return answer.to_json();
-    return answer.leader ? terminal.green(answer.to_text()) : terminal.red(answer.to_text());
+    if (json_) return answer.to_json(arbiter_.name_space);
+    const std::string text = answer.to_text(arbiter_.name_space);
+    return answer.leader ? terminal.green(text) : terminal.red(text);
+  }
+
+  // Who forgot --name asks about "default". A store that does not list them answered all the same.
+  void hint(Terminal& terminal, SyncStore& store) const {
+    const auto elections = read_elections(store);
+    if (!elections) return;
+    std::string led;
+    for (const ElectionRow& row : *elections) {
+      if (!row.answer.leader || row.name == arbiter_.name_space) continue;
+      led += (led.empty() ? "" : ", ") + row.name + " (" + row.answer.leader->value() + ")";
+    }
+    if (led.empty()) return;
+    terminal.note("muster leader: other elections of this store have a leader: " + led +
+                  "; choose one with --name\n");
   }
 
   Result<int> show(Terminal& terminal) {
@@ -118,7 +137,7 @@ class LeaderCommand final : public Command {
                               std::to_string(answer.epoch.value()) +
                               (answer.confirmed ? " confirmed" : "");
       const std::string line = to_line(terminal, answer);
-      return Look{arbiter_.name_space + ": " + line + "\n", line, key};
+      return Look{line + "\n", line, key};
     });
   }
 

@@ -42,21 +42,21 @@ LeaderAnswer nobody_yet() {
   return answer;
 }
 
-std::string LeaderAnswer::to_json() const {
-  const Json json = {{"leader", leader ? Json(leader->value()) : Json(nullptr)},
-                     {"epoch", epoch.value()},
-                     {"leaseLeftMs", ms_or_null(lease_left)},
-                     {"ageMs", ms_or_null(age)},
-                     {"confirmed", confirmed}};
+std::string LeaderAnswer::to_json(const std::string& election) const {
+  const Json json = {
+      {"name", election},         {"leader", leader ? Json(leader->value()) : Json(nullptr)},
+      {"epoch", epoch.value()},   {"leaseLeftMs", ms_or_null(lease_left)},
+      {"ageMs", ms_or_null(age)}, {"confirmed", confirmed}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string LeaderAnswer::to_text() const {
+std::string LeaderAnswer::to_text(const std::string& election) const {
   const std::string number = std::to_string(epoch.value());
   if (!leader) {
-    return epoch == Epoch(0) ? "nobody has led yet" : "nobody leads; the last epoch was " + number;
+    return epoch == Epoch(0) ? "nobody has led " + election + " yet"
+                             : "nobody leads " + election + "; the last epoch was " + number;
   }
-  std::string text = leader->value() + " leads, epoch " + number;
+  std::string text = leader->value() + " leads " + election + ", epoch " + number;
   if (lease_left) text += ", lease left " + format_duration(in_ms(*lease_left));
   if (age) text += ", renewed " + format_duration(in_ms(*age)) + " ago";
   if (!confirmed) text += "; one look cannot tell whether it still lives, --confirm can";

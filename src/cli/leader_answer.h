@@ -18,10 +18,10 @@ struct LeaderAnswer {
   std::optional<Duration> age;         ///< Since the state was last written, where that is known.
   bool confirmed = false;  ///< False when this look cannot tell whether the leader still lives.
 
-  /// One JSON object: leader, epoch, leaseLeftMs, ageMs, confirmed.
-  [[nodiscard]] std::string to_json() const;
+  /// One JSON object: name, leader, epoch, leaseLeftMs, ageMs, confirmed.
+  [[nodiscard]] std::string to_json(const std::string& election) const;
   /// One sentence.
-  [[nodiscard]] std::string to_text() const;
+  [[nodiscard]] std::string to_text(const std::string& election) const;
 };
 
 /// `age` is what the store says of the state's age; empty when it has no clock.

@@ -15,21 +15,24 @@ LeaderState held() {
 
 TEST(LeaderAnswerTest, EstimatesTheLeaseFromTheStoresAge) {
   const LeaderAnswer answer = judge(held(), 4s);
-  EXPECT_EQ(answer.to_json(),
-            R"({"leader":"w1","epoch":7,"leaseLeftMs":11000,"ageMs":4000,"confirmed":true})");
-  EXPECT_EQ(answer.to_text(), "w1 leads, epoch 7, lease left 11s, renewed 4s ago");
+  EXPECT_EQ(
+      answer.to_json("job"),
+      R"({"name":"job","leader":"w1","epoch":7,"leaseLeftMs":11000,"ageMs":4000,"confirmed":true})");
+  EXPECT_EQ(answer.to_text("job"), "w1 leads job, epoch 7, lease left 11s, renewed 4s ago");
 }
 
 TEST(LeaderAnswerTest, AnExpiredLeaseIsNobodys) {
-  EXPECT_EQ(judge(held(), 15s).to_json(),
-            R"({"leader":null,"epoch":7,"leaseLeftMs":null,"ageMs":15000,"confirmed":true})");
-  EXPECT_EQ(judge(held(), 15s).to_text(), "nobody leads; the last epoch was 7");
+  EXPECT_EQ(
+      judge(held(), 15s).to_json("job"),
+      R"({"name":"job","leader":null,"epoch":7,"leaseLeftMs":null,"ageMs":15000,"confirmed":true})");
+  EXPECT_EQ(judge(held(), 15s).to_text("job"), "nobody leads job; the last epoch was 7");
 }
 
 TEST(LeaderAnswerTest, OneLookAtAStoreWithoutAClockCannotTell) {
   const LeaderAnswer answer = judge(held(), {});
-  EXPECT_EQ(answer.to_json(),
-            R"({"leader":"w1","epoch":7,"leaseLeftMs":null,"ageMs":null,"confirmed":false})");
+  EXPECT_EQ(
+      answer.to_json("job"),
+      R"({"name":"job","leader":"w1","epoch":7,"leaseLeftMs":null,"ageMs":null,"confirmed":false})");
 }
 
 TEST(LeaderAnswerTest, ALeaseOfUnknownLengthCannotBeConfirmed) {
@@ -44,7 +47,7 @@ TEST(LeaderAnswerTest, AReleaseIsCertainWithoutAClock) {
   const LeaderAnswer answer = judge(state, {});
   EXPECT_FALSE(answer.leader);
   EXPECT_TRUE(answer.confirmed);
-  EXPECT_EQ(nobody_yet().to_text(), "nobody has led yet");
+  EXPECT_EQ(nobody_yet().to_text("job"), "nobody has led job yet");
 }
 
 }  // namespace leader_answer_test

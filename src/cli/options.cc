@@ -34,7 +34,8 @@ class CommandLineFormatter final : public CLI::Formatter {
 
 void add_value(CLI::App& app, const std::string& name, const std::string& type,
                const std::string& initial, const std::string& text, Setter set) {
-  const auto apply = [name, set = std::move(set)](const std::string& value) {
+  const auto apply = [name = name.substr(0, name.find(',')),
+                      set = std::move(set)](const std::string& value) {
     if (const Status status = set(value); !status) {
       throw CLI::ValidationError(name, status.error().message);
     }

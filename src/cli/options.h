@@ -17,7 +17,8 @@ namespace muster::cli {
 
 using Setter = std::function<Status(const std::string&)>;
 
-/// `name` is the long name with its dashes; `type` and `initial` are shown by --help.
+/// `name` is the long name with its dashes, or several with commas in between, of which the first
+/// is the usual one; `type` and `initial` are shown by --help.
 void add_value(CLI::App& app, const std::string& name, const std::string& type,
                const std::string& initial, const std::string& text, Setter set);
 void add_text(CLI::App& app, const std::string& name, const std::string& type, std::string& target,

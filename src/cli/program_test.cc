@@ -234,15 +234,53 @@ TEST(ProgramTest, LintSaysWhatItAssumes) {
 TEST(ProgramTest, OneLookAtAnEmptyMemoryStore) {
   const Outcome leader = muster({"leader", "--arbiter", "memory:", "--json"});
   EXPECT_EQ(leader.code, 1);
-  EXPECT_EQ(leader.out, R"({"leader":null,"epoch":0,"leaseLeftMs":null,"ageMs":null,)"
-                        R"("confirmed":true})"
-                        "\n");
+  EXPECT_EQ(leader.out,
+            R"({"name":"default","leader":null,"epoch":0,"leaseLeftMs":null,"ageMs":null,)"
+            R"("confirmed":true})"
+            "\n");
   EXPECT_EQ(muster({"workers", "--arbiter", "memory:", "--json", "--namespace", "a"}).out,
             R"({"namespace":"a","leader":null,"epoch":0,"workers":[]})"
             "\n");
   EXPECT_EQ(muster({"probe", "--arbiter", "memory:", "--json"}).out,
             R"({"arbiter":"memory:","safe":true,"reason":null})"
             "\n");
+}
+
+// R43: two names for one thing.
+TEST(ProgramTest, NameAndNamespaceAreOneOptionEverywhere) {
+  for (const char* option : {"--name", "--namespace"}) {
+    EXPECT_THAT(muster({"leader", "--arbiter", "memory:", option, "cron"}).out,
+                HasSubstr("nobody has led cron yet"));
+    EXPECT_THAT(muster({"workers", "--arbiter", "memory:", option, "cron"}).out,
+                HasSubstr("election cron"));
+    EXPECT_THAT(muster({"step-down", "--arbiter", "memory:", option, "cron"}).err,
+                HasSubstr("nobody leads cron"));
+    EXPECT_EQ(muster({"explain", "--arbiter", "memory:", option, "cron"}).code, 1);
+  }
+  const Outcome both =
+      muster({"leader", "--arbiter", "memory:", "--name", "a", "--namespace", "b"});
+  EXPECT_EQ(both.code, 64);
+  EXPECT_THAT(both.err, HasSubstr("more than once"));
+}
+
+TEST(ProgramTest, EitherVariableNamesTheElectionAndTwoMustAgree) {
+  const std::vector<std::string> ask{"leader", "--arbiter", "memory:"};
+  {
+    Variable old("MUSTER_NAMESPACE", "cron");
+    EXPECT_THAT(muster(ask).out, HasSubstr("nobody has led cron yet"));
+    Variable same("MUSTER_NAME", "cron");
+    EXPECT_THAT(muster(ask).out, HasSubstr("nobody has led cron yet"));
+  }
+  Variable one("MUSTER_NAME", "a");
+  Variable other("MUSTER_NAMESPACE", "b");
+  const Outcome differ = muster(ask);
+  EXPECT_EQ(differ.code, 64);
+  EXPECT_THAT(differ.err, HasSubstr("MUSTER_NAME has set the same option"));
+}
+
+TEST(ProgramTest, AStoreWithoutElectionsHasNone) {
+  EXPECT_EQ(muster({"elections", "--arbiter", "memory:"}).out, "no elections in this store\n");
+  EXPECT_EQ(muster({"elections", "--arbiter", "memory:", "--json"}).out, "{\"elections\":[]}\n");
 }
 
 TEST(ProgramTest, ColoursOnlyWhereTheyAreWelcome) {
@@ -254,7 +292,7 @@ TEST(ProgramTest, ColoursOnlyWhereTheyAreWelcome) {
   out.str("");
   EXPECT_EQ(run({"leader", "--arbiter", "memory:", "--json"}, terminal), 1);
   EXPECT_EQ(out.str().find('\033'), std::string::npos);
-  EXPECT_EQ(muster({"leader", "--arbiter", "memory:"}).out, "nobody has led yet\n");
+  EXPECT_EQ(muster({"leader", "--arbiter", "memory:"}).out, "nobody has led default yet\n");
 }
 
 TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {

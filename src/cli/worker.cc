@@ -33,7 +33,7 @@ class WorkerCommand final : public Command {
 
   void declare(CLI::App& app) override {
     arbiter_.declare(app);
-    arbiter_.declare_namespace(app);
+    arbiter_.declare_name(app, "default");
     declare_timings(app, options_);
     declare_worker(app, options_);
     add_value(app, "--http", "HOST:PORT", "", "Answer HTTP requests here; port 0 takes a free one",

@@ -99,7 +99,7 @@ class WorkersCommand final : public Command {
 
   void declare(CLI::App& app) override {
     arbiter_.declare(app);
-    arbiter_.declare_namespace(app);
+    arbiter_.declare_name(app, "default");
     arbiter_.declare_timeout(app);
     add_flag(app, "--watch", watch_, "Go on until told to stop");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
@@ -135,8 +135,7 @@ class WorkersCommand final : public Command {
       const auto fleet = read_fleet((*hub)->store(), NamespaceKeys(arbiter_.name_space));
       if (!fleet) return fleet.error();
       const auto rows = judged(*fleet);
-      Look look{
-          arbiter_.name_space + ": " + fleet->leader.to_text() + "\n\n" + to_table(rows), {}, {}};
+      Look look{fleet->leader.to_text(arbiter_.name_space) + "\n\n" + to_table(rows), {}, {}};
       look.key = std::to_string(fleet->leader.epoch.value());
       for (const WorkerRow& row : rows) look.key += ", " + row.id.value() + " " + row.state;
       look.line = json_ ? to_json(*fleet, rows) : "epoch " + look.key;
@@ -164,7 +163,7 @@ class WorkersCommand final : public Command {
   }
 
   [[nodiscard]] std::string to_table(const std::vector<WorkerRow>& rows) const {
-    if (rows.empty()) return "no workers in namespace " + arbiter_.name_space + "\n";
+    if (rows.empty()) return "no workers in the election " + arbiter_.name_space + "\n";
     std::vector<std::vector<std::string>> table{{"ID", "STATE", "CHANGED", "INCARNATION", "POD"}};
     for (const WorkerRow& row : rows) {
       const std::string incarnation = row.incarnation.value();

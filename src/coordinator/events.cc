@@ -46,6 +46,9 @@ struct Payload {
   Json operator()(const TroubleEvent& e) const {
     return {{"namespace", e.name_space}, {"kind", to_string(e.kind)}, {"message", e.message}};
   }
+  Json operator()(const CommandEvent& e) const {
+    return {{"namespace", e.name_space}, {"id", e.id}, {"kind", e.kind}};
+  }
 };
 
 struct Name {
@@ -58,6 +61,7 @@ struct Name {
   std::string operator()(const TermBeganEvent&) const { return "term:began"; }
   std::string operator()(const TermEndedEvent&) const { return "term:ended"; }
   std::string operator()(const TroubleEvent&) const { return "trouble"; }
+  std::string operator()(const CommandEvent&) const { return "command"; }
 };
 
 }  // namespace
@@ -76,6 +80,8 @@ const char* to_string(TroubleEvent::Kind kind) {
       return "plugin-failed";
     case TroubleEvent::Kind::kPluginStalled:
       return "plugin-stalled";
+    case TroubleEvent::Kind::kBadControl:
+      return "bad-control";
   }
   return "unknown";
 }

@@ -50,7 +50,7 @@ struct TermEndedEvent {
   LossReason reason;
 };
 /// trouble — something that an operator should see: a duplicate worker id, a state that was
-/// damaged, a store that is unsafe, a plugin that threw or hangs.
+/// damaged, a store that is unsafe, a plugin that threw or hangs, a command that is none.
 struct TroubleEvent {
   enum class Kind {
     kDuplicateWorker,
@@ -59,15 +59,23 @@ struct TroubleEvent {
     kTimingsDiffer,
     kPluginFailed,
     kPluginStalled,
+    kBadControl,
   };
   std::string name_space;
   Kind kind;
   std::string message;
 };
 
+/// command — this worker obeys what an operator asked for: step-down, transfer, pause, resume.
+struct CommandEvent {
+  std::string name_space;
+  std::string id;
+  std::string kind;
+};
+
 using CoordinatorEvent =
     std::variant<LeaderChangedEvent, WorkersUpdatedEvent, ContentionDetectedEvent,
-                 CircuitBreakerEvent, TermBeganEvent, TermEndedEvent, TroubleEvent>;
+                 CircuitBreakerEvent, TermBeganEvent, TermEndedEvent, TroubleEvent, CommandEvent>;
 
 [[nodiscard]] const char* to_string(TroubleEvent::Kind kind);
 /// "leader:changed" and so on.

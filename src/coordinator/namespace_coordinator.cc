@@ -80,14 +80,26 @@ NamespaceCoordinator::NamespaceCoordinator(std::string name_space, CoordinatorOp
                .request_timeout = options_.timings().request_timeout,
                .sweep_after = 10 * options_.worker_timeout},
               {.on_change = [this](std::size_t a, std::size_t t) { note_workers(a, t); },
-               .on_error = [this](const Error& e) { on(StoreTrouble{e}); }},
+               .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
+               .on_control =
+                   [this](const Revision& revision) {
+                     if (driver_.election().leads(loop_.now())) control_.listed(revision);
+                   }},
               Random(random_.next())),
+      control_(
+          loop_, store_, driver_.keys().control, config.id, options_.timings().request_timeout,
+          {.offer = [this](const ControlCommand& command) { return is_for_me(command); },
+           .accepted = [this](const ControlCommand& command) { obey(command); },
+           .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
+           .on_bad =
+               [this](const Error& e) { report(TroubleEvent::Kind::kBadControl, e.message); }}),
       breaker_(options_.circuit_breaker),
       contention_(options_.contention, options_.heartbeat_interval),
       latencies_(options_.metrics_buffer_size),
       election_durations_(Histogram::for_elections()),
       start_timer_(loop_),
-      stop_timer_(loop_) {
+      stop_timer_(loop_),
+      hold_off_timer_(loop_) {
   MutexLock lock(mutex_);
   shared_.workers = roster_.live();
   shared_.metrics.start_time = loop_.wall_now();
@@ -99,7 +111,7 @@ NamespaceCoordinator::~NamespaceCoordinator() {
 
 void NamespaceCoordinator::start() {
   if (std::exchange(started_, true)) return;
-  if (!options_.enable_coordinator) driver_.set_eligible(false);
+  if (!options_.enable_coordinator) set_eligible(false);
   start_timer_.arm(random_.between(options_.startup_jitter_min, options_.startup_jitter_max),
                    [this] { begin(); });
 }
@@ -127,7 +139,7 @@ void NamespaceCoordinator::probed(const Status& safe) {
 
 void NamespaceCoordinator::take_part() {
   if (stopping_) return;
-  watch_state();
+  watch_store();
   driver_.start();
   compare_timings();
 }
@@ -154,9 +166,11 @@ void NamespaceCoordinator::compare_timings() {
              }));
 }
 
-void NamespaceCoordinator::watch_state() {
+void NamespaceCoordinator::watch_store() {
   if (!store_.capabilities().watch) return;
-  watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent&) {
+  control_watch_ =
+      store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
+  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent&) {
     // The holder learns nothing from its own renewals, and of a replacement by its next one.
     if (!driver_.election().leads(loop_.now())) driver_.nudge();
   });
@@ -213,6 +227,8 @@ void NamespaceCoordinator::after_beat(Duration took, bool failed) {
     if (!state->workers.empty()) roster_.adopt(state->workers);
   }
   if (!failed && !stopping_) registration_.beat();
+  // Only while something was asked: else a watch, or the list of workers, shows that there is more.
+  if (control_.owes() || paused_) control_.look();
   check_plugins();
   publish();
 }
@@ -260,6 +276,7 @@ void NamespaceCoordinator::check_plugins() {
 // does not stop in time costs the successor a full lease: a release would be a lie.
 void NamespaceCoordinator::hand_over(ResignOptions options, std::function<void()> done) {
   handed_over_ = std::move(done);
+  if (guard_) guard_->request_stop();
   auto stopped = std::make_shared<bool>(false);
   auto resign = lifetime_.wrap([this, options, stopped](bool in_time) mutable {
     if (std::exchange(*stopped, true)) return;
@@ -292,23 +309,10 @@ void NamespaceCoordinator::stop(std::function<void()> done) {
   start_timer_.cancel();
   hand_over({.stop = true, .preferred = {}}, [this, done = std::move(done)] {
     stop_timer_.cancel();
-    watch_.reset();
+    state_watch_.reset();
+    control_watch_.reset();
     registration_.stop(done);
   });
-}
-
-void NamespaceCoordinator::step_down(std::optional<WorkerId> preferred, Duration hold_off,
-                                     std::function<void()> done) {
-  if (stopping_ || handed_over_ || !driver_.election().leads(loop_.now())) return done();
-  hand_over({.hold_off = hold_off, .preferred = std::move(preferred)},
-            [this, done = std::move(done)] {
-              stop_timer_.cancel();
-              done();
-            });
-}
-
-void NamespaceCoordinator::set_eligible(bool eligible) {
-  driver_.set_eligible(eligible);
 }
 
 void NamespaceCoordinator::publish() {

@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "base/mutex.h"
+#include "coordinator/control.h"
 #include "coordinator/election_driver.h"
 #include "coordinator/events.h"
 #include "coordinator/metrics.h"
@@ -45,6 +46,9 @@ class NamespaceCoordinator {
   void stop(std::function<void()> done);
   void step_down(std::optional<WorkerId> preferred, Duration hold_off, std::function<void()> done);
   void set_eligible(bool eligible);
+  /// Hands over, and does not campaign again before resume().
+  void pause();
+  void resume();
 
   // Any thread.
   [[nodiscard]] bool leads() const MUSTER_EXCLUDES(mutex_);
@@ -75,7 +79,7 @@ class NamespaceCoordinator {
   void probed(const Status& safe);
   void compare_timings();
   void take_part();
-  void watch_state();
+  void watch_store();
 
   bool may_beat();
   void after_beat(Duration took, bool failed);
@@ -95,7 +99,13 @@ class NamespaceCoordinator {
   void on(const DuplicateWorker& event);
   void on(const Resigned& event);
 
+  void show_standing();
+  void look_for_commands();
+  [[nodiscard]] bool is_for_me(const ControlCommand& command) const;
+  void obey(const ControlCommand& command);
+
   void hand_over(ResignOptions options, std::function<void()> done);
+  void report_end(Epoch epoch, LossReason reason);
   void report(TroubleEvent::Kind kind, const std::string& message);
   void publish() MUSTER_EXCLUDES(mutex_);
   template <typename F>
@@ -114,13 +124,16 @@ class NamespaceCoordinator {
   ElectionDriver driver_;
   WorkerRegistration registration_;
   Roster roster_;
+  ControlReader control_;
   CircuitBreaker breaker_;
   ContentionDetector contention_;
   LatencyWindow latencies_;
   Histogram election_durations_;
-  std::unique_ptr<Watch> watch_;
+  std::unique_ptr<Watch> state_watch_;
+  std::unique_ptr<Watch> control_watch_;
   Timer start_timer_;
   Timer stop_timer_;
+  Timer hold_off_timer_;
 
   std::shared_ptr<LeaseGuard> guard_;
   std::optional<MonoTime> campaign_began_;
@@ -132,7 +145,10 @@ class NamespaceCoordinator {
   bool started_ = false;
   bool stopping_ = false;
   bool stall_reported_ = false;
+  bool eligible_ = true;  ///< As set_eligible() said.
+  bool paused_ = false;
   std::function<void()> handed_over_;
+  std::optional<Epoch> releasing_;  ///< The term whose release the store has not answered yet.
 
   mutable Mutex mutex_;
   Shared shared_ MUSTER_GUARDED_BY(mutex_);

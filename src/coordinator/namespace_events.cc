@@ -27,6 +27,8 @@ void NamespaceCoordinator::on(const BecameLeader& event) {
   // Plugins that were stopped for a hand-over stay so: what is released must not be used.
   if (!handed_over_) host_->begin_term(guard_);
   host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
+  // One that came with the answer to the acquisition, before this worker knew that it leads.
+  control_.look();
 }
 
 void NamespaceCoordinator::on(const LeaseRenewed& event) {
@@ -37,15 +39,24 @@ void NamespaceCoordinator::on(const LostLeadership& event) {
   if (guard_) guard_->close();
   guard_.reset();
   roster_.forget();
+  host_->end_term({});
+  // Whether it was released is known when the store has answered.
+  if (event.reason == LossReason::kReleased) {
+    releasing_ = event.epoch;
+  } else {
+    report_end(event.epoch, event.reason);
+  }
+}
+
+void NamespaceCoordinator::report_end(Epoch epoch, LossReason reason) {
   // Handing over is what was asked for; anything else an operator may want to look at.
-  const bool meant = event.reason == LossReason::kReleased;
+  const bool meant = reason == LossReason::kReleased;
   log({meant ? LogLevel::kInfo : LogLevel::kWarn,
        meant ? "handed leadership over" : "lost leadership",
        {{"namespace", name_space_},
-        {"epoch", std::to_string(event.epoch.value())},
-        {"reason", to_string(event.reason)}}});
-  host_->end_term({});
-  host_->emit(TermEndedEvent{name_space_, event.epoch, event.reason});
+        {"epoch", std::to_string(epoch.value())},
+        {"reason", to_string(reason)}}});
+  host_->emit(TermEndedEvent{name_space_, epoch, reason});
 }
 
 void NamespaceCoordinator::on(const LeaderChanged& event) {
@@ -84,7 +95,11 @@ void NamespaceCoordinator::on(const DuplicateWorker& event) {
              event.other.value() + "); give every worker an id of its own");
 }
 
-void NamespaceCoordinator::on(const Resigned&) {
+void NamespaceCoordinator::on(const Resigned& event) {
+  if (releasing_) {
+    report_end(*std::exchange(releasing_, std::nullopt),
+               event.released ? LossReason::kReleased : LossReason::kLeftToExpire);
+  }
   if (handed_over_) std::exchange(handed_over_, nullptr)();
 }
 

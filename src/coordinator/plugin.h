@@ -19,6 +19,9 @@ namespace muster {
 /// that subscribes during a term is told of it. What they throw is reported and goes no further;
 /// one that hangs holds up the other callbacks, is reported, and never the heartbeat.
 ///
+/// A clean stop or a hand-over waits for the callback under way and then releases the lease: work
+/// that takes long asks `guard.stopping()` before each step, and returns when it is true.
+///
 /// Not guaranteed: that on_stop_being_coordinator runs before another worker leads. Work that
 /// touches anything outside asks its LeaseGuard before, and stamps the guard's epoch on it.
 class CoordinatorPlugin {

@@ -89,8 +89,8 @@ void PluginHost::close(std::function<void()> done) {
 }
 
 void PluginHost::tell_became(Seat& seat) {
-  // A term that ended while the queue was held up is not announced any more.
-  if (seat.told || !guard_ || !guard_->valid()) return;
+  // A term that ended while the queue was held up, or is about to, is not announced any more.
+  if (seat.told || !guard_ || guard_->stopping()) return;
   seat.told = true;
   guarded(seat.plugin->name(), "on_become_coordinator",
           [&] { seat.plugin->on_become_coordinator(*guard_); });
@@ -105,7 +105,7 @@ void PluginHost::tell_stopped(Seat& seat) {
 }
 
 void PluginHost::work(Seat& seat) {
-  if (!guard_ || !guard_->valid()) return;
+  if (!guard_ || guard_->stopping()) return;
   guarded(seat.plugin->name(), "coordinator_work", [&] { seat.plugin->coordinator_work(*guard_); });
   seat.work.arm(seat.plugin->work_interval(), [this, &seat] { work(seat); });
 }

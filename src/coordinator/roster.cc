@@ -26,7 +26,7 @@ void Roster::beat(Duration interval) {
   if (busy_ || (listed_at_ && loop_.now() - *listed_at_ < interval)) return;
   busy_ = true;
   listed_at_ = loop_.now();
-  list_all(store_, keys_.workers, loop_, options_.request_timeout,
+  list_all(store_, keys_.root, loop_, options_.request_timeout,
            lifetime_.wrap([this](Result<ListPage> page) { listed(std::move(page)); }));
 }
 
@@ -60,6 +60,7 @@ void Roster::listed(Result<ListPage> page) {
   const bool can_remove = store_.capabilities().conditional_remove;
   std::vector<WorkerTracker::Sighting> files;
   for (ListedObject& object : page->objects) {
+    if (object.key == keys_.control && hooks_.on_control) hooks_.on_control(object.revision);
     auto id = keys_.worker_of(object.key);
     if (!id || *id == options_.self) continue;
     const auto condemned = condemned_.find(*id);

@@ -27,6 +27,8 @@ class Roster {
     /// The live workers have changed. `appeared` and `timed_out` count for the metrics.
     std::function<void(std::size_t appeared, std::size_t timed_out)> on_change;
     std::function<void(const Error&)> on_error;
+    /// The list shows `control.json`, too, so that a leader need not ask for it by itself.
+    std::function<void(const Revision&)> on_control{};
   };
 
   Roster(Loop& loop, ObjectStore& store, const NamespaceKeys& keys, Options options, Hooks hooks,

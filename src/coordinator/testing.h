@@ -49,7 +49,8 @@ class ScriptedStore final : public ObjectStore {
 
   Script script;
   bool conditional_remove = true;
-  std::string refused;  ///< What is put under a key that holds this is too large.
+  std::string refused;     ///< What is put under a key that holds this is too large.
+  std::string unreadable;  ///< Keys that hold this cannot be read.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   /// The writes that were kLate land, in the order in which they were sent.
   void land_late() {
@@ -63,6 +64,9 @@ class ScriptedStore final : public ObjectStore {
   }
   [[nodiscard]] std::string describe() const override { return "scripted store"; }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
+    if (!unreadable.empty() && key.find(unreadable) != key.npos) {
+      return answer<Object>(std::move(done), {Errc::kUnavailable, "cannot be read now"});
+    }
     call<Object>(false, std::move(done),
                  [=, this](auto next) { store_.get(key, unless, by, std::move(next)); });
   }

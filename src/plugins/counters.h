@@ -73,7 +73,8 @@ class Counters final : public CoordinatorPlugin {
   [[nodiscard]] Status fold(const LeaseGuard& guard, const std::string& counter,
                             const Deltas& deltas);
   [[nodiscard]] Result<bool> apply(const Deltas& deltas, counters::Total& total) const;
-  [[nodiscard]] bool forget_lanes(const std::string& counter, counters::Total& total);
+  [[nodiscard]] bool forget_lanes(const LeaseGuard& guard, const std::string& counter,
+                                  counters::Total& total);
   [[nodiscard]] bool is_swept(const std::string& counter, const std::string& lane);
   [[nodiscard]] Status sweep(const LeaseGuard& guard, const Deltas& deltas,
                              const counters::Total& total);

@@ -15,7 +15,7 @@ void Counters::on_become_coordinator(const LeaseGuard&) {
 }
 
 void Counters::coordinator_work(const LeaseGuard& guard) {
-  for (std::size_t pages = 0; pages < options_.pages_max && guard.valid(); ++pages) {
+  for (std::size_t pages = 0; pages < options_.pages_max && !guard.stopping(); ++pages) {
     const Result<ListPage> page = store_.list(keys_.deltas, cursor_);
     cursor_ = page ? page->next : std::string();
     if (!page) {
@@ -30,7 +30,9 @@ void Counters::coordinator_work(const LeaseGuard& guard) {
       }
     }
     for (const auto& [counter, deltas] : by_counter) {
-      if (const Status folded = fold(guard, counter, deltas); !folded) {
+      const Status folded = fold(guard, counter, deltas);
+      if (guard.stopping()) return;
+      if (!folded) {
         log_warn("a counter was not folded", {{"namespace", options_.name_space},
                                               {"counter", counter},
                                               {"epoch", std::to_string(guard.epoch().value())},
@@ -52,11 +54,11 @@ Status Counters::fold(const LeaseGuard& guard, const std::string& counter, const
   }
   const Result<bool> added = apply(deltas, total);
   if (!added) return added.error();
-  const bool forgot = forget_lanes(counter, total);
+  const bool forgot = forget_lanes(guard, counter, total);
   if (*added || forgot) {
     total.epoch = guard.epoch();
     total.updated_at = clock_.wall_now();
-    if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};
+    if (guard.stopping()) return {Errc::kCancelled, "the term ends"};
     const Result<Revision> written = settled_put(
         store_, keys_.total(counter), counters::encode(total, nonces_.next()), found->unchanged);
     // Unclear or lost: the next round looks again. Nothing is removed that may not be counted.
@@ -85,9 +87,9 @@ bool Counters::is_swept(const std::string& counter, const std::string& lane) {
   return page && page->objects.empty() && page->next.empty();
 }
 
-bool Counters::forget_lanes(const std::string& counter, Total& total) {
+bool Counters::forget_lanes(const LeaseGuard& guard, const std::string& counter, Total& total) {
   bool forgot = false;
-  for (auto it = total.lanes.begin(); it != total.lanes.end();) {
+  for (auto it = total.lanes.begin(); it != total.lanes.end() && !guard.stopping();) {
     auto& [name, lane] = *it;
     const Silence now_seen{lane.folded, lane.silent, clock_.now()};
     Silence& silence = silent_lanes_.try_emplace({counter, name}, now_seen).first->second;
@@ -108,7 +110,7 @@ bool Counters::forget_lanes(const std::string& counter, Total& total) {
 Status Counters::sweep(const LeaseGuard& guard, const Deltas& deltas, const Total& total) {
   for (const auto& [key, delta] : deltas) {
     if (delta.number > total.folded(delta.lane)) continue;
-    if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};
+    if (guard.stopping()) return {Errc::kCancelled, "the term ends"};
     // Without a condition: an add is never rewritten, so there is nothing newer to destroy.
     const Status removed = store_.remove(key);
     if (!removed && !removed.is(Errc::kNotFound)) return removed;

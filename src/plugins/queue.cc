@@ -40,7 +40,7 @@ void Queue::on_become_coordinator(const LeaseGuard&) {
 
 void Queue::coordinator_work(const LeaseGuard& guard) {
   const Status done = dispatcher_.round(guard);
-  if (done) return;
+  if (done || guard.stopping()) return;
   log_warn("a round of the queue was cut short", {{"namespace", options_.name_space},
                                                   {"queue", options_.queue},
                                                   {"epoch", std::to_string(guard.epoch().value())},

@@ -22,7 +22,8 @@ namespace muster {
 /// A queue in the store. Producers write messages; the leader publishes tickets for those that may
 /// run, stamped with its epoch; workers check the stamp, claim by compare-and-swap, run, and
 /// acknowledge. What fails is tried again after a pause, and laid with the dead letters after
-/// `attempts_max` claims.
+/// `attempts_max` attempts. An attempt is a handler that ran, or a claimant that died or could not
+/// reach the store for the rest of its visibility timeout; a store that fails spends none.
 ///
 /// Guaranteed: a message whose enqueue succeeded is run until it is acknowledged or dead, whoever
 /// dies meanwhile; and of two workers at most one holds a valid guard for it at any moment, on

@@ -1,5 +1,7 @@
 #include "plugins/queue_claimer.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "coordinator/settled_put.h"
@@ -50,7 +52,51 @@ void Claimer::put_back(const Ticket& ticket) {
   seen_.tried.erase(ticket.id);
 }
 
+void Claimer::give_back_unrun() {
+  std::vector<Unrun> unrun;
+  {
+    MutexLock lock(mutex_);
+    unrun.swap(unrun_);
+  }
+  std::vector<Unrun> left;
+  bool failing = false;
+  for (Unrun& one : unrun) {
+    // One failure is enough: the store will fail for the others, too, and each would be waited for.
+    const Result<bool> settled = failing ? Result<bool>(false) : give_back(one);
+    failing = failing || !settled;
+    if (!settled || !*settled) left.push_back(std::move(one));
+  }
+  if (left.empty()) return;
+  MutexLock lock(mutex_);
+  std::move(left.begin(), left.end(), std::back_inserter(unrun_));
+}
+
+Result<bool> Claimer::give_back(const Unrun& unrun) {
+  const Key key = keys_.claim(unrun.ticket.id);
+  const Result<Object> found = store_.get(key);
+  if (!found && !found.is(Errc::kNotFound)) return found.error();
+  const std::optional<Revision> stands = found ? std::optional(found->revision) : std::nullopt;
+  // As the ticket found it: the claim has not landed. No write arrives later than tombstones stay.
+  if (stands == unrun.ticket.revision) {
+    return clock_.now() - unrun.sent >= options_.tombstone_retention;
+  }
+  if (!found) return true;
+  const Result<ClaimRecord> current = decode_whole(*found, decode_claim);
+  const bool ours =
+      current && current->state == ClaimState::kClaimed && current->claim == unrun.record.claim;
+  if (!ours) return true;
+  ClaimRecord record = unrun.record;
+  record.state = ClaimState::kFailed;
+  record.attempt = unrun.ticket.attempts;
+  record.reason = "not run: " + unrun.reason;
+  const Result<Revision> written =
+      settled_put(store_, key, encode(record, nonces_.next()), Precondition::at(found->revision));
+  if (!written && !written.is(Errc::kConflict)) return written.error();
+  return true;
+}
+
 Result<std::optional<QueueClaim>> Claimer::claim() {
+  give_back_unrun();
   if (Status fresh = refresh(); !fresh) return fresh.error();
   while (const auto next = next_ticket()) {
     const auto& [ticket, epoch] = *next;
@@ -81,7 +127,17 @@ Result<std::optional<QueueClaim>> Claimer::take(const Ticket& ticket, Epoch epoc
       settled_put(store_, keys_.claim(ticket.id), encode(claim.record_, nonces_.next()),
                   ticket.revision ? Precondition::at(*ticket.revision) : Precondition::absent());
   if (written.is(Errc::kConflict)) return std::optional<QueueClaim>();
-  if (!written) return written.error();
+  const auto not_run = [&](const std::string& reason) {
+    {
+      MutexLock lock(mutex_);
+      unrun_.push_back({ticket, claim.record_, sent, reason});
+    }
+    give_back_unrun();
+  };
+  if (!written) {
+    not_run(written.error().message);
+    return written.error();
+  }
   claim.revision_ = *written;
   claim.message_.id = ticket.id;
   claim.guard_ = std::make_shared<ClaimGuard>(clock_, epoch, terms().deadline(sent));
@@ -94,15 +150,20 @@ Result<std::optional<QueueClaim>> Claimer::take(const Ticket& ticket, Epoch epoc
     }
     return std::optional<QueueClaim>();
   }
-  if (!found) return found.error();
+  if (!found) {
+    not_run(found.error().message);
+    return found.error();
+  }
   Result<Message> message = decode_whole(*found, decode_message);
   if (!message) {
     if (Status failed = fail(claim, message.error().message); !failed) return failed.error();
     return message.error();
   }
   claim.message_ = *std::move(message);
-  // Too slow to begin: the leader will see the claim run out.
-  if (!claim.guard_->valid()) return std::optional<QueueClaim>();
+  if (!claim.guard_->valid()) {
+    not_run("the store was too slow");
+    return std::optional<QueueClaim>();
+  }
   return std::optional(std::move(claim));
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/mutex.h"
 #include "coordinator/lease_guard.h"
@@ -41,7 +42,8 @@ class QueueClaim {
 
 namespace queue {
 
-/// The worker's part of a queue: takes tickets and keeps claims. Any thread.
+/// The worker's part of a queue: takes tickets and keeps claims. A claim under which nothing was
+/// run, because the store failed, is given back and spends no attempt. Any thread.
 class Claimer {
  public:
   /// `fence` judges the epochs of tickets.
@@ -61,12 +63,25 @@ class Claimer {
     std::set<std::string> tried;
   };
 
+  /// A claim that stands in the store, or may land there yet, and under which nothing was run.
+  struct Unrun {
+    Ticket ticket;
+    ClaimRecord record;
+    MonoTime sent;
+    std::string reason;
+  };
+
   [[nodiscard]] Status refresh() MUSTER_EXCLUDES(mutex_);
   /// A ticket that nobody here has tried, with its epoch.
   [[nodiscard]] std::optional<std::pair<Ticket, Epoch>> next_ticket() MUSTER_EXCLUDES(mutex_);
   void put_back(const Ticket& ticket) MUSTER_EXCLUDES(mutex_);
   /// Empty when another was faster.
-  [[nodiscard]] Result<std::optional<QueueClaim>> take(const Ticket& ticket, Epoch epoch);
+  [[nodiscard]] Result<std::optional<QueueClaim>> take(const Ticket& ticket, Epoch epoch)
+      MUSTER_EXCLUDES(mutex_);
+  /// Gives back what was not run, as far as the store answers; the rest at the next call.
+  void give_back_unrun() MUSTER_EXCLUDES(mutex_);
+  /// False while it may land yet.
+  [[nodiscard]] Result<bool> give_back(const Unrun& unrun);
   /// Replaces this claim's object, whatever became of an earlier write of its own.
   [[nodiscard]] Status write(QueueClaim& claim, const ClaimRecord& record);
   [[nodiscard]] Status finish(QueueClaim& claim, ClaimState state, const std::string& reason);
@@ -81,6 +96,7 @@ class Claimer {
   CoordinatorPlugin& fence_;
   Mutex mutex_;
   Seen seen_ MUSTER_GUARDED_BY(mutex_);
+  std::vector<Unrun> unrun_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace queue

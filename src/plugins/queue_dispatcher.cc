@@ -9,6 +9,10 @@
 namespace muster::queue {
 namespace {
 
+Status ends() {
+  return {Errc::kCancelled, "the term ends"};
+}
+
 bool is_final(const ClaimRecord& record) {
   return record.state == ClaimState::kDone || record.state == ClaimState::kDead;
 }
@@ -28,16 +32,17 @@ void Dispatcher::begin() {
 Status Dispatcher::round(const LeaseGuard& guard) {
   changes_ = 0;
   // Messages first: what is listed here and has no claim afterwards has never been claimed.
-  if (Status listed = list_messages(); !listed) return listed;
-  if (Status listed = list_claims(); !listed) return listed;
+  if (Status listed = list_messages(guard); !listed) return listed;
+  if (Status listed = list_claims(guard); !listed) return listed;
   if (Status settled = settle(guard); !settled) return settled;
   return publish(guard, due());
 }
 
-Status Dispatcher::list_messages() {
+Status Dispatcher::list_messages(const LeaseGuard& guard) {
   messages_.clear();
   std::string from;
   do {
+    if (guard.stopping()) return ends();
     const Result<ListPage> page = store_.list(keys_.messages, from);
     if (!page) return page.error();
     for (const ListedObject& object : page->objects) {
@@ -49,22 +54,28 @@ Status Dispatcher::list_messages() {
   return Done{};
 }
 
-Status Dispatcher::list_claims() {
-  const Result<ListPage> page = store_.list_all(keys_.claims);
-  if (!page) return page.error();
+Status Dispatcher::list_claims(const LeaseGuard& guard) {
   std::map<std::string, Known> still;
   std::vector<std::string> changed;
-  for (const ListedObject& object : page->objects) {
-    const std::string id = object.key.substr(keys_.claims.size());
-    auto known = claims_.extract(id);
-    if (known && known.mapped().revision == object.revision) {
-      still.insert(std::move(known));
-    } else {
-      changed.push_back(id);
+  std::string from;
+  do {
+    if (guard.stopping()) return ends();
+    const Result<ListPage> page = store_.list(keys_.claims, from);
+    if (!page) return page.error();
+    for (const ListedObject& object : page->objects) {
+      const std::string id = object.key.substr(keys_.claims.size());
+      const auto known = claims_.find(id);
+      if (known != claims_.end() && known->second.revision == object.revision) {
+        still.insert(*known);
+      } else {
+        changed.push_back(id);
+      }
     }
-  }
+    from = page->next;
+  } while (!from.empty());
   claims_ = std::move(still);
   for (const std::string& id : changed) {
+    if (guard.stopping()) return ends();
     if (Status learned = learn(id); !learned) return learned;
   }
   return Done{};
@@ -150,7 +161,7 @@ Status Dispatcher::publish(const LeaseGuard& guard, std::vector<Ticket> tickets)
     ticket.created_at = kept ? old->created_at : clock_.wall_now();
   }
   const Board next{guard.epoch(), std::move(tickets)};
-  if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};
+  if (guard.stopping()) return ends();
   const Result<Revision> written =
       settled_put(store_, keys_.dispatch, encode(next, nonces_.next()), board_unchanged_);
   if (!written) {

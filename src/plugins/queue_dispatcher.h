@@ -43,8 +43,8 @@ class Dispatcher {
     bool message_gone = false;
   };
 
-  [[nodiscard]] Status list_messages();
-  [[nodiscard]] Status list_claims();
+  [[nodiscard]] Status list_messages(const LeaseGuard& guard);
+  [[nodiscard]] Status list_claims(const LeaseGuard& guard);
   [[nodiscard]] Status learn(const std::string& id);
   [[nodiscard]] Duration rest_of(const ClaimRecord& record) const;
 

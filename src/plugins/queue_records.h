@@ -22,7 +22,7 @@ struct Message {
 /// Where one message stands. There is none before its first claim.
 enum class ClaimState {
   kClaimed,
-  kFailed,  ///< By its handler: to be tried again after a while.
+  kFailed,  ///< By its handler, or given back: to be tried again after a while.
   kDone,    ///< Final: a tombstone that keeps late copies of the message from running.
   kDead,    ///< Final: tried too often. The message goes to the dead letters.
 };
@@ -32,7 +32,7 @@ struct ClaimRecord {
   ClaimState state = ClaimState::kClaimed;
   std::string claim;      ///< Names this claim, through all its extensions.
   std::string worker;     ///< Who claimed last.
-  unsigned attempt = 1;   ///< Claims so far.
+  unsigned attempt = 1;   ///< Claims so far, less those given back because nothing was run.
   Duration visibility{};  ///< As long as its holder wrote.
   Epoch epoch;            ///< Of the ticket that was claimed, or of the leader that ended it.
   std::string reason;     ///< Why it failed, for people.

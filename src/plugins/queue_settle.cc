@@ -15,7 +15,7 @@ constexpr std::size_t kDamagedBytesMax = 32 * 1024;
 Status Dispatcher::settle(const LeaseGuard& guard) {
   for (auto it = claims_.begin(); it != claims_.end();) {
     if (changes_ >= options_.changes_max) return Done{};
-    if (!guard.valid()) return {Errc::kCancelled, "the term has ended"};
+    if (guard.stopping()) return {Errc::kCancelled, "the term ends"};
     auto& [id, known] = *it;
     if (const Status settled = settle_one(guard, id, known); settled.is(Errc::kInvalid)) {
       // About this one alone: it must not hold up the others.

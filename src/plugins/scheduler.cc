@@ -87,7 +87,7 @@ void Scheduler::on_become_coordinator(const LeaseGuard&) {
 
 void Scheduler::coordinator_work(const LeaseGuard& guard) {
   for (Job& job : jobs_) {
-    if (!guard.valid()) return;
+    if (guard.stopping()) return;
     work_on(job, guard);
   }
 }
@@ -106,7 +106,7 @@ void Scheduler::work_on(Job& job, const LeaseGuard& guard) {
     if (!anchor(job, guard, std::max(record.last_due, now), Precondition::at(at))) return;
   }
   for (const WallTime due : due_runs(job, now)) {
-    if (!guard.valid() || !run(job, due, 1, guard)) return;
+    if (guard.stopping() || !run(job, due, 1, guard)) return;
   }
 }
 
@@ -212,7 +212,7 @@ bool Scheduler::run(Job& job, WallTime due, std::uint64_t attempt, const LeaseGu
   }
   const ScheduledRun run{job.spec.name, due, guard.epoch(), attempt, guard};
   // S08: the stamp is checked where the run is received, and without grace.
-  if (!guard.valid() || !validate_epoch(run.epoch)) {
+  if (guard.stopping() || !validate_epoch(run.epoch)) {
     count(&SchedulerMetrics::returned);
     if (attempt > 1) return false;  // Stays claimed, which the next leader takes for interrupted.
     record.state = RunState::kScheduled;

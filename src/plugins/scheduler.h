@@ -56,7 +56,7 @@ struct SchedulerMetrics {
   std::uint64_t failed = 0;       ///< Threw.
   std::uint64_t interrupted = 0;  ///< Found claimed and without an end.
   std::uint64_t dropped = 0;      ///< Stretches of missed runs that the policy left out.
-  std::uint64_t returned = 0;     ///< Claimed, but the term ended before the start.
+  std::uint64_t returned = 0;     ///< Claimed, but the term ended, or was to end, before the start.
   std::uint64_t refused = 0;      ///< Times that a higher epoch had been here.
 };
 
@@ -67,8 +67,8 @@ struct SchedulerMetrics {
 /// after it was first seen, or after its cron or zone was changed.
 ///
 /// Runs take the thread of the plugins: a long one holds up the other jobs and plugins, though
-/// never the heartbeat. No run is started once the guard is closed or a higher epoch is known; one
-/// that is under way then is not stopped.
+/// never the heartbeat. No run is started once the term is to end or a higher epoch is known; one
+/// that is under way then is not stopped, and holds a hand-over up: it asks `guard.stopping()`.
 ///
 /// add() before subscribing; metrics() from any thread.
 class Scheduler final : public CoordinatorPlugin {

@@ -195,6 +195,31 @@ TEST_F(SchedulerTest, AChangedScheduleHasMissedNothing) {
 }
 
 // S18: a foreign or damaged record is reported and recovered from.
+// R46: last_due never falls, or what ran before the clock was set back would run again.
+TEST_F(SchedulerTest, AScheduleChangedAfterTheClockWasSetBackRunsNothingAgain) {
+  Worker before(stage_, 1, runs_);
+  const auto first = stage_.term(1);
+  before.lead(*first);
+  stage_.clock.set_wall(minute(5));
+  before.work(*first);
+  const auto ran = runs_;
+  ASSERT_FALSE(ran.empty());
+  stage_.clock.set_wall(minute(2));
+  ScheduledJob changed;
+  changed.cron = "0-59 * * * *";  // Written otherwise; the due times are the same.
+  changed.missed = MissedRuns::kRunAll;
+  Worker after(stage_, 2, runs_, changed);
+  const auto second = stage_.term(2);
+  after.lead(*second);
+  stage_.clock.set_wall(minute(5));
+  after.work(*second);
+  EXPECT_EQ(runs_, ran);
+  stage_.clock.set_wall(minute(6));
+  after.work(*second);
+  EXPECT_EQ(runs_.size(), ran.size() + 1);
+  EXPECT_EQ(runs_.back(), minute(6));
+}
+
 TEST_F(SchedulerTest, ACorruptRecordBeginsAnewFromNow) {
   for (const char* body : {"", "[]", "{}", R"({"lastDue":"x"})",
                            R"({"cron":"* * * * *","zone":"UTC","lastDue":99999999999999999,

@@ -64,9 +64,9 @@ void Ttl::on_become_coordinator(const LeaseGuard&) {
 
 void Ttl::coordinator_work(const LeaseGuard& guard) {
   // S08: the batch carries the epoch of its term, and is checked where it is carried out.
-  if (!guard.valid() || !validate_epoch(guard.epoch())) return;
+  if (guard.stopping() || !validate_epoch(guard.epoch())) return;
   for (std::size_t done = 0; done < options_.batch_max; ++done) {
-    if (!guard.valid() || !fill_page()) return;
+    if (guard.stopping() || !fill_page(guard)) return;
     const Key key = std::move(page_.front());
     page_.pop_front();
     examine(key, guard);
@@ -77,8 +77,9 @@ void Ttl::coordinator_work(const LeaseGuard& guard) {
   }
 }
 
-bool Ttl::fill_page() {
+bool Ttl::fill_page(const LeaseGuard& guard) {
   while (page_.empty()) {
+    if (guard.stopping()) return false;
     auto page = store_.list(options_.prefix, next_);
     if (!page) {
       log_warn("cannot list what may have expired",
@@ -107,7 +108,7 @@ void Ttl::examine(const Key& key, const LeaseGuard& guard) {
     return settle(key, Error{Errc::kCorrupt, object->damage}, &TtlMetrics::kept);
   }
   // The read took its time; what was found expired is touched only if that is still allowed.
-  if (!guard.valid()) return count(&TtlMetrics::kept);
+  if (guard.stopping()) return count(&TtlMetrics::kept);
   if (is_tombstone(object->body)) return sweep(key, *object);
   const auto expiry = options_.expiry(object->body);
   if (!expiry || store_.clock().wall_now() - rounded_up_ms(options_.margin) < *expiry) {

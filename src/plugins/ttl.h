@@ -69,7 +69,7 @@ class Ttl final : public CoordinatorPlugin {
 
  private:
   /// False when there is nothing more to examine in this call.
-  [[nodiscard]] bool fill_page();
+  [[nodiscard]] bool fill_page(const LeaseGuard& guard);
   void examine(const Key& key, const LeaseGuard& guard);
   void bury(const Key& key, const Revision& revision, const LeaseGuard& guard);
   void sweep(const Key& key, const Object& tombstone);

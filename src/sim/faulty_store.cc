@@ -80,6 +80,7 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
 }
 
 void FaultyStore::get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) {
+  if (shared_->on_get) shared_->on_get(key);
   call<Object>(
       false, by,
       [objects = shared_->objects, key, unless] { return objects->get(key, unless, MonoTime()); },

@@ -46,6 +46,8 @@ struct SharedStore {
   std::uint64_t power_losses = 0;
   /// Told of every put when it is sent.
   std::function<void(const Key& key, const std::string& body)> on_send;
+  /// Told of every read of one object when it is sent.
+  std::function<void(const Key& key)> on_get;
 };
 
 /// One process's way to the shared store. Requests and replies travel in true time; a request may

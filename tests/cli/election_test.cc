@@ -7,6 +7,7 @@
 #include "platform/system_clock.h"
 #include "tests/cli/http_get.h"
 #include "tests/cli/muster_program.h"
+#include "tests/support/etcd_cluster.h"
 
 namespace muster {
 namespace election_test {
@@ -14,7 +15,7 @@ namespace election_test {
 using nlohmann::json;
 
 /// Workers on one directory.
-class MusterElectionTest : public testing::Test {
+class MusterElectionTest : public ::testing::Test {
  protected:
   Outcome ask(const std::string& command, const Words& more = {}) const {
     Words words{command, "--arbiter", store_, "--json"};
@@ -45,7 +46,8 @@ TEST_F(MusterElectionTest, AWorkerElectsItselfAndOthersSeeIt) {
 
   const Outcome leader = ask("leader");
   EXPECT_EQ(leader.code, 0);
-  EXPECT_EQ(names(leader.json()), (Words{"ageMs", "confirmed", "epoch", "leader", "leaseLeftMs"}));
+  EXPECT_EQ(names(leader.json()),
+            (Words{"ageMs", "confirmed", "epoch", "leader", "leaseLeftMs", "name"}));
   EXPECT_EQ(leader.json()["leader"], "w1");
   EXPECT_EQ(leader.json()["epoch"], 1);
   EXPECT_EQ(leader.json()["confirmed"], true);
@@ -144,7 +146,86 @@ TEST_F(MusterElectionTest, AnAddressThatIsTakenIsRefused) {
   const Outcome second = run_muster(
       {"worker", "--arbiter", store_, "--id", "w2", "--http", "127.0.0.1:" + std::to_string(port)});
   EXPECT_EQ(second.code, 64);
-  EXPECT_THAT(second.err, testing::HasSubstr("is the port taken"));
+  EXPECT_THAT(second.err, ::testing::HasSubstr("is the port taken"));
+}
+
+/// Asks the leader of "default" and waits for the acknowledgement; who obeyed.
+std::string obeyed(const std::string& store, const Words& command) {
+  Words words = command;
+  words.insert(words.end(), {"--arbiter", store, "--name", "default", "--json"});
+  const Outcome outcome = run_muster(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  return outcome.code == 0 ? outcome.json()["acknowledgedBy"].get<std::string>() : "";
+}
+
+// R15: operators' commands reached muster run only.
+void step_down_pause_resume_and_transfer(const std::string& store) {
+  // The lease is long enough that only a hand-over can be this quick.
+  const std::string lease = "30s";
+  Worker first(store, "w1", {}, lease);
+  ASSERT_FALSE(first.next("term:began").is_null());
+  Worker second(store, "w2", {}, lease);
+  ASSERT_EQ(first.next("workers:updated")["workers"], (Words{"w1", "w2"}));
+
+  EXPECT_EQ(obeyed(store, {"step-down"}), "w1");
+  EXPECT_EQ(first.next("command")["kind"], "step-down");
+  EXPECT_EQ(first.next("term:ended")["reason"], "released");
+  EXPECT_EQ(second.next("term:began")["epoch"], 2);
+
+  EXPECT_EQ(obeyed(store, {"pause"}), "w2");
+  EXPECT_EQ(second.next("term:ended")["reason"], "released");
+  EXPECT_EQ(run_muster({"leader", "--arbiter", store}).code, 1) << "w1 has just stepped down";
+  EXPECT_EQ(obeyed(store, {"resume"}), "w2");
+  EXPECT_EQ(second.next("term:began")["epoch"], 3);
+
+  const Outcome refused =
+      run_muster({"transfer", "--to", "w1", "--arbiter", store, "--name", "default"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, ::testing::HasSubstr("w1 stands aside (backoff)"));
+  Worker third(store, "w3", {}, lease);
+  while (second.next("workers:updated")["workers"] != Words{"w1", "w2", "w3"}) {
+  }
+  EXPECT_EQ(obeyed(store, {"transfer", "--to", "w3"}), "w2");
+  EXPECT_EQ(third.next("term:began")["epoch"], 4);
+}
+
+TEST_F(MusterElectionTest, OperatorsReachAWorkerOnADirectory) {
+  step_down_pause_resume_and_transfer(store_);
+}
+
+TEST_F(MusterElectionTest, OperatorsReachAWorkerOnEtcd) {
+  const testing::EtcdCluster engine;
+  step_down_pause_resume_and_transfer(engine.url("app"));
+}
+
+// R43: nothing listed elections, and who forgot --name was told that nobody has led.
+TEST_F(MusterElectionTest, ElectionsAreListedAndTheLeaderOfAnotherIsHintedAt) {
+  EXPECT_EQ(ask("elections").json(), json::parse(R"({"elections":[]})"));
+  Worker worker(store_, "w1", {"--name", "fleet"});
+  ASSERT_FALSE(worker.next("term:began").is_null());
+  const TempDir dir;
+  ChildProcess job(prepared({"run", "--arbiter", store_, "--namespace", "job", "--id", "n1", "--",
+                             "sh", "-c", "echo runs; exec cat"},
+                            dir.path() / "errors"));
+  ASSERT_EQ(job.read_line(), "runs");
+
+  const json elections = ask("elections").json()["elections"];
+  ASSERT_EQ(elections.size(), 2u);
+  EXPECT_EQ(names(elections[0]), (Words{"ageMs", "candidates", "confirmed", "epoch", "leader",
+                                        "leaseLeftMs", "name", "problem"}));
+  EXPECT_EQ(elections[0]["name"], "fleet");
+  EXPECT_EQ(elections[0]["leader"], "w1");
+  EXPECT_EQ(elections[0]["candidates"], 1);
+  EXPECT_EQ(elections[1]["name"], "job");
+  EXPECT_EQ(elections[1]["leader"], "n1");
+
+  const Outcome forgotten = run_muster({"leader", "--arbiter", store_});
+  EXPECT_EQ(forgotten.code, 1);
+  EXPECT_EQ(forgotten.out, "nobody has led default yet\n");
+  EXPECT_THAT(forgotten.err, ::testing::HasSubstr("fleet (w1), job (n1)"));
+  const Outcome named = run_muster({"leader", "--arbiter", store_, "--name", "job"});
+  EXPECT_THAT(named.out, ::testing::StartsWith("n1 leads job, epoch 1"));
+  EXPECT_EQ(named.err, "");
 }
 
 // S05: two processes with one id are found, and said so.

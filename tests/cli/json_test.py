@@ -136,6 +136,7 @@ def elections(s):
     def look():
         s.muster("leader", *arbiter)
         s.muster("workers", *arbiter)
+        s.muster("elections", *arbiter)
         s.muster("explain", *arbiter)
         s.during(["leader", "--watch", *arbiter], "epoch")
         s.during(["workers", "--watch", *arbiter], "epoch")

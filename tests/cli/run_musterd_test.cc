@@ -23,6 +23,24 @@ class RunOnMusterdTest : public ::testing::Test {
   const std::string arbiter_ = musterd_.url("app");
 };
 
+// R43: a store that musterd hosts lists what its clients elect; the servers' own election is in the
+// engine.
+TEST_F(RunOnMusterdTest, ElectionsAreListedHereAndInTheEngine) {
+  Runner job(arbiter_, "n1", {}, forever());
+  ASSERT_FALSE(job.next("child_started").is_null());
+  const auto list = [](const std::string& store) {
+    return run_muster({"elections", "--arbiter", store, "--json"}).json()["elections"];
+  };
+  const nlohmann::json hosted = list(arbiter_);
+  ASSERT_EQ(hosted.size(), 1u);
+  EXPECT_EQ(hosted[0]["name"], "job");
+  EXPECT_EQ(hosted[0]["leader"], "n1");
+  const nlohmann::json own = list(engine_.url("muster"));
+  ASSERT_EQ(own.size(), 1u);
+  EXPECT_EQ(own[0]["name"], "musterd");
+  EXPECT_TRUE(own[0]["leader"].is_string());
+}
+
 // The servers fail over within their own lease of two seconds, twice; a lease of twenty outlasts
 // that and the time that ending a command in order would take.
 TEST_F(RunOnMusterdTest, TheCommandRunsOnWhileTheLeadingServerIsKilled) {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "candidate/control.h"
+#include "coordinator/control.h"
 #include "core/cluster/cluster_state.h"
 #include "core/cluster/commands.h"
 #include "core/cluster/snapshot.h"

@@ -108,7 +108,7 @@ IN_THE_MANIFEST = [
 IN_THE_DEPLOYMENT = [
     ("apps/v1", "v1", "kind"),
     ("labels: {app: billing}", "labels: {app: invoices}", "selector"),
-    ("run, --name", "run, --namespace", "no option"),
+    ("run, --name", "run, --election", "no option"),
     ("[muster, run", "[musters, run", "no package"),
     ("MUSTER_LEASE_TIMEOUT", "MUSTER_LEASE", "does not read"),
     ("MUSTER_ARBITER", "MUSTER-ARBITER", "variable"),

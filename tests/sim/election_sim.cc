@@ -44,6 +44,7 @@ void ElectionSim::start(Worker& worker) {
   worker.store = std::make_unique<FaultyStore>(world_, *worker.process, shared_);
   worker.incarnation = random.uuid();
   worker.stopping = false;
+  worker.hung = false;
   ElectionConfig config;
   config.id = WorkerId(worker.name);
   config.incarnation = Incarnation(worker.incarnation);
@@ -99,9 +100,13 @@ void ElectionSim::on_event(Worker& worker, const ElectionEvent& event) {
                  },
                  [&](const LostLeadership& e) {
                    say(&worker, std::string("leads no more: ") + to_string(e.reason));
+                   if (worker.hung && e.reason == LossReason::kReleased) {
+                     violate(worker.name + " says that it released what it left to expire");
+                   }
                  },
                  [&](const Resigned& e) {
                    say(&worker, e.released ? "has released" : "had nothing to release");
+                   worker.hung = false;
                    // The driver is still on the stack: end it in an event of its own.
                    if (worker.stopping) {
                      const Duration delay = world_.random().between(0s, 30s);
@@ -167,8 +172,10 @@ void ElectionSim::wreak_chaos() {
     case 3: {
       say(&worker, "is asked to step down");
       const WorkerId preferred(workers_[random.below(workers_.size())].name);
-      return worker.process->post([&worker, preferred] {
-        worker.driver->resign({.hold_off = worker.lease, .preferred = preferred});
+      return worker.process->post([&worker, preferred, hangs = random.chance(0.2)] {
+        worker.hung = hangs;
+        worker.driver->resign(
+            {.hold_off = worker.lease, .preferred = preferred, .without_receipt = hangs});
       });
     }
     case 4:

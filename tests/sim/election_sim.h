@@ -38,6 +38,7 @@ class ElectionSim {
     std::unique_ptr<ElectionDriver> driver;
     std::string incarnation;
     bool stopping = false;
+    bool hung = false;  ///< Gives up while its work may still run: nothing is released.
   };
 
   /// What vandals can put back.

@@ -19,6 +19,7 @@ EndReason reason_of(LossReason reason) {
     case LossReason::kStateLost:
       return EndReason::kStateLost;
     case LossReason::kReleased:
+    case LossReason::kLeftToExpire:
     case LossReason::kExpired:
       break;
   }
@@ -217,8 +218,8 @@ CandidateActions CandidateMachine::renewed(MonoTime deadline, MonoTime now) {
 CandidateActions CandidateMachine::lost(LossReason reason, MonoTime now) {
   if (!term_ || term_->lost) return finish();
   term_->lost = true;
-  // A release is our own doing, and is reported once the store has it.
-  if (reason == LossReason::kReleased) return finish();
+  // Giving up is our own doing, and is reported once the store has answered.
+  if (reason == LossReason::kReleased || reason == LossReason::kLeftToExpire) return finish();
   if (ending_) {
     ending_->reason = reason_of(reason);
     if (work_runs_) {

@@ -18,6 +18,8 @@ const char* to_string(LossReason reason) {
   switch (reason) {
     case LossReason::kReleased:
       return "released";
+    case LossReason::kLeftToExpire:
+      return "left to expire";
     case LossReason::kExpired:
       return "expired";
     case LossReason::kReplaced:
@@ -322,7 +324,7 @@ void Election::consider(MonoTime now) {
 
 ElectionStep Election::resign(ResignOptions options, MonoTime now) {
   note_lapse(now);
-  lose(LossReason::kReleased);
+  lose(options.without_receipt ? LossReason::kLeftToExpire : LossReason::kReleased);
   resigning_ = std::move(options);
   if (phase_ != Phase::kIdle) return finish();
   if (!sent_.empty() && !resigning_->without_receipt) {

@@ -62,10 +62,11 @@ struct SeenFloor {
 };
 
 enum class LossReason {
-  kReleased,   ///< It was given up in order.
-  kExpired,    ///< The own deadline passed without a confirmed renewal.
-  kReplaced,   ///< Another holder stands in the store.
-  kStateLost,  ///< The state vanished, does not decode, or went back.
+  kReleased,      ///< It was given up in order.
+  kLeftToExpire,  ///< It was given up, and nothing was released: the work may still be running.
+  kExpired,       ///< The own deadline passed without a confirmed renewal.
+  kReplaced,      ///< Another holder stands in the store.
+  kStateLost,     ///< The state vanished, does not decode, or went back.
 };
 [[nodiscard]] const char* to_string(LossReason reason);
 

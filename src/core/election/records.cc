@@ -272,6 +272,15 @@ std::optional<WorkerId> NamespaceKeys::worker_of(std::string_view key) const {
   return WorkerId(std::string(key));
 }
 
+std::optional<std::string> election_of(std::string_view key) {
+  const std::string_view prefix = kElectionsPrefix;
+  if (!key.starts_with(prefix)) return {};
+  key.remove_prefix(prefix.size());
+  const std::size_t end = key.find('/');
+  if (end == key.npos || end == 0) return {};
+  return std::string(key.substr(0, end));
+}
+
 Status validate_name(std::string_view what, std::string_view name) {
   const bool sized = !name.empty() && name.size() <= 128;
   const bool clean = std::all_of(name.begin(), name.end(), [](unsigned char c) {

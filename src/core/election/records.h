@@ -99,10 +99,15 @@ struct WorkerRecord {
 [[nodiscard]] std::string encode(const WorkerRecord& record);
 [[nodiscard]] Result<WorkerRecord> decode_worker(std::string_view body);
 
+/// What the keys of all elections of a store begin with.
+inline constexpr const char* kElectionsPrefix = "plugin=coordinator/namespace=";
+/// The election that a key belongs to; empty when it belongs to none.
+[[nodiscard]] std::optional<std::string> election_of(std::string_view key);
+
 /// Where a namespace keeps its objects; the layout of seed deployments, kept for mixed fleets.
 struct NamespaceKeys {
   explicit NamespaceKeys(const std::string& name)
-      : root("plugin=coordinator/namespace=" + name + "/"),
+      : root(kElectionsPrefix + name + "/"),
         state(root + "state.json"),
         metadata(root + "metadata.json"),
         control(root + "control.json"),

@@ -1,4 +1,4 @@
-#include "candidate/control.h"
+#include "coordinator/control.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Error corrupt(const std::string& why) {
+Error bad_control(const std::string& why) {
   return {Errc::kCorrupt, "control.json: " + why};
 }
 
@@ -69,16 +69,16 @@ std::string encode(const ControlRecord& record, std::string_view previous) {
 
 Result<ControlRecord> decode_control(std::string_view body) {
   const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return corrupt("the body is not a JSON object");
+  if (!json.is_object()) return bad_control("the body is not a JSON object");
   ControlRecord record;
   ControlCommand& command = record.command;
   command.id = text(json, "id");
-  if (command.id.empty()) return corrupt("the command has no id");
+  if (command.id.empty()) return bad_control("the command has no id");
   const auto kind = kind_of(text(json, "command"));
-  if (!kind) return corrupt("\"" + text(json, "command") + "\" is no command");
+  if (!kind) return bad_control("\"" + text(json, "command") + "\" is no command");
   command.kind = *kind;
   if (!json.contains("epoch") || !json["epoch"].is_number_unsigned()) {
-    return corrupt("the epoch is not a whole number");
+    return bad_control("the epoch is not a whole number");
   }
   command.epoch = Epoch(number(json, "epoch"));
   command.issued_at = wall(json, "issuedAt");
@@ -86,7 +86,7 @@ Result<ControlRecord> decode_control(std::string_view body) {
     command.worker = WorkerId(worker);
   }
   if (command.kind == ControlKind::kTransfer && !command.worker) {
-    return corrupt("a transfer names nobody");
+    return bad_control("a transfer names nobody");
   }
   if (const auto it = json.find("acknowledged"); it != json.end() && it->is_object()) {
     record.ack = ControlAck{text(*it, "id"), WorkerId(text(*it, "by")), wall(*it, "at")};
@@ -128,6 +128,10 @@ void ControlReader::look() {
   const std::optional<Revision> unless = owed_ ? std::nullopt : revision_;
   store_.get(key_, unless, loop_.now() + request_timeout_,
              lifetime_.wrap([this](Result<Object> object) { read(std::move(object)); }));
+}
+
+void ControlReader::listed(const Revision& revision) {
+  if (revision != revision_) look();
 }
 
 void ControlReader::read(Result<Object> object) {

@@ -1,4 +1,4 @@
-#include "candidate/control.h"
+#include "coordinator/control.h"
 
 #include <gtest/gtest.h>
 

@@ -67,6 +67,8 @@ class ControlReader {
 
   /// One conditional read, unless one is under way.
   void look();
+  /// A list has shown `control.json` at this revision: looks if that is another than it knows.
+  void listed(const Revision& revision);
   /// An acknowledgement has not landed yet: keep looking.
   [[nodiscard]] bool owes() const { return owed_.has_value(); }
 

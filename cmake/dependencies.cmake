@@ -12,4 +12,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 if(MUSTER_TESTS)
   find_package(GTest REQUIRED)
+  # What gRPC's targets hand on from RE2's on Debian 13: tests with and without gRPC share precompiled headers.
+  if("-DNOMINMAX" IN_LIST RE2_CFLAGS_OTHER)
+    target_compile_options(muster_test_options INTERFACE -DNOMINMAX)
+  endif()
 endif()

@@ -23,8 +23,8 @@ export interface Leader {
 export interface Server {
   id: string;
   address: string;
-  /** unheard: it has not been heard since the leader began, which was a moment ago. */
-  role: 'leader' | 'follower' | 'unreachable' | 'unheard';
+  /** unknown: it has not been heard since the leader began, which was a moment ago. */
+  role: 'leader' | 'follower' | 'unreachable' | 'unknown';
   epoch: number;
   /** Null when it is not known. */
   appliedIndex: number | null;
@@ -46,8 +46,8 @@ export interface Overview extends Answer {
   counts: Record<NodeState | 'total', number>;
   watchers: number;
   build: { version: string; commit: string };
-  /** Why this server cannot serve yet; empty when it can. */
-  notReady?: string;
+  /** The reason of a healthy server is what it misses all the same; empty: nothing. */
+  health: { healthy: boolean; reason: string };
 }
 
 export interface NodeRow {

@@ -10,7 +10,7 @@ const { randomUUID } = require('crypto');
 const grpc = require('@grpc/grpc-js');
 const loader = require('@grpc/proto-loader');
 
-const HEARTBEAT_MS = 1000;
+const HEARTBEAT_MS = 10000; // As often as servers expect by default; their limits allow 10 a minute.
 const [server, id, address, port] = process.argv.slice(2);
 if (!port) {
   console.error('usage: node node.js SERVER ID ADDRESS PORT');
@@ -32,6 +32,28 @@ function call(method, request) {
     const deadline = Date.now() + 10000;
     client[method](request, { deadline }, (error, answer) => (error ? reject(error) : resolve(answer)));
   });
+}
+
+// Whether a server refused. If not, the network failed, and a write may have happened.
+function answered(error) {
+  return Boolean(error.metadata && error.metadata.get('muster-server').length);
+}
+
+// Repeats a request that does no harm when it is done twice, until a server has said yes or no.
+// `done`: what a server answers when an attempt before was done after all.
+async function settle(method, request, done = []) {
+  const limit = Date.now() + 60000;
+  for (let doubtful = false; ; ) {
+    try {
+      return await call(method, request);
+    } catch (error) {
+      if (doubtful && done.includes(error.code)) return null;
+      doubtful = doubtful || !answered(error);
+      const passing = !answered(error) || error.code === grpc.status.UNAVAILABLE;
+      if (!passing || Date.now() > limit) throw error;
+      await new Promise((resolve) => { setTimeout(resolve, 500); });
+    }
+  }
 }
 
 // Prints every change, and goes on where it stood when a stream breaks.
@@ -76,7 +98,7 @@ async function beat() {
       console.error(`stopped: ${error.details}`);
       process.exit(1);
     }
-    console.log('heartbeat failed:', grpc.status[error.code]);
+    console.log('heartbeat failed:', grpc.status[error.code]); // The next one makes up for it.
   }
   setTimeout(beat, HEARTBEAT_MS);
 }
@@ -84,7 +106,8 @@ async function beat() {
 async function stop() {
   if (stopping) return;
   stopping = true;
-  await call('DeregisterNode', { node_id: id, generation_id: generation });
+  await settle('DeregisterNode', { node_id: id, generation_id: generation },
+    [grpc.status.NOT_FOUND]);
   console.log('deregistered');
   process.exit(0);
 }
@@ -93,7 +116,7 @@ async function main() {
   const node = {
     id, address, port: Number(port), type: 'NODE_TYPE_OBJECT', generation_id: generation,
   };
-  const answer = await call('RegisterNode', { node });
+  const answer = await settle('RegisterNode', { node });
   console.log('registered', answer.topology_version);
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);

@@ -9,18 +9,43 @@ server; servers pass on to their leader what is the leader's. Ends in order on S
 import signal
 import sys
 import threading
+import time
 import uuid
 
 import grpc
 from muster.v1 import coordinator_pb2 as pb
 from muster.v1 import coordinator_pb2_grpc as rpc
 
-HEARTBEAT_SECONDS = 1
+HEARTBEAT_SECONDS = 10  # As often as servers expect by default; their limits allow 10 a minute.
 stopping = threading.Event()
 
 
 def say(*words):
     print(*words, flush=True)
+
+
+def answered(error):
+    """Whether a server refused. If not, the network failed, and a write may have happened."""
+    return any(key == "muster-server" for key, _ in error.trailing_metadata() or ())
+
+
+def settle(method, request, done=(), patience=60):
+    """Repeats a request that does no harm when it is done twice, until a server has said yes or no.
+
+    `done`: what a server answers when an attempt before was done after all."""
+    limit = time.monotonic() + patience
+    doubtful = False
+    while True:
+        try:
+            return method(request, timeout=10)
+        except grpc.RpcError as error:
+            if doubtful and error.code() in done:
+                return None
+            doubtful |= not answered(error)
+            passing = not answered(error) or error.code() == grpc.StatusCode.UNAVAILABLE
+            if not passing or time.monotonic() > limit:
+                raise
+            time.sleep(0.5)
 
 
 def follow(stub):
@@ -53,7 +78,7 @@ def main(server, node_id, address, port):
     generation = str(uuid.uuid4())
     node = pb.NodeInfo(id=node_id, address=address, port=int(port), type=pb.NODE_TYPE_OBJECT,
                        generation_id=generation)
-    answer = stub.RegisterNode(pb.RegisterNodeRequest(node=node), timeout=10, wait_for_ready=True)
+    answer = settle(stub.RegisterNode, pb.RegisterNodeRequest(node=node))
     say("registered", answer.topology_version)
     threading.Thread(target=follow, args=(stub,), daemon=True).start()
     beat = pb.HeartbeatRequest(node_id=node_id, generation_id=generation,
@@ -65,11 +90,12 @@ def main(server, node_id, address, port):
             # Another process has this node's place, or its work has moved: it must not go on.
             if error.code() in (grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.NOT_FOUND):
                 sys.exit(f"stopped: {error.details()}")
-            say("heartbeat failed:", error.code().name)
+            say("heartbeat failed:", error.code().name)  # The next one makes up for it.
         if stopping.wait(HEARTBEAT_SECONDS):
             break
-    stub.DeregisterNode(
-        pb.DeregisterNodeRequest(node_id=node_id, generation_id=generation), timeout=10)
+    settle(stub.DeregisterNode,
+           pb.DeregisterNodeRequest(node_id=node_id, generation_id=generation),
+           done=(grpc.StatusCode.NOT_FOUND,))
     say("deregistered")
 
 

@@ -51,16 +51,17 @@ class BackupCommand final : public Command {
     const auto client = server_.open();
     if (!client) return client.error();
     const std::string part = file_ + ".part";
-    std::ofstream out(part, std::ios::binary | std::ios::trunc);
-    const auto bytes = client::backup(
-        **client,
-        [&](const std::string& data) -> Status {
-          if (!out.write(data.data(), static_cast<std::streamsize>(data.size()))) {
-            return cannot_write(part);
-          }
-          return Done{};
-        },
-        server_.call());
+    std::ofstream out;
+    client::BackupSink sink;
+    sink.begin = [&]() -> Status {
+      out = std::ofstream(part, std::ios::binary | std::ios::trunc);
+      return out ? Status(Done{}) : cannot_write(part);
+    };
+    sink.take = [&](const std::string& data) -> Status {
+      out.write(data.data(), static_cast<std::streamsize>(data.size()));
+      return out ? Status(Done{}) : cannot_write(part);
+    };
+    const auto bytes = client::backup(**client, sink, server_.call());
     out.close();
     if (!bytes || !out || std::rename(part.c_str(), file_.c_str()) != 0) {
       const Error error = bytes ? cannot_write(file_).error() : bytes.error();

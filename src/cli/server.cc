@@ -108,9 +108,10 @@ class ServerCommand final : public Command {
                      {"version", server.version},
                      {"announced_at", to_ms(server.announced_at)},
                      {"silent_ms", to_ms(server.silent)},
-                     {"command_level", server.command_level}});
-      table.push_back({server.id, server.address, server.leader ? "leader" : "follower",
-                       format_duration(server.silent), server.version});
+                     {"command_level", server.command_level},
+                     {"role", server.role}});
+      table.push_back(
+          {server.id, server.address, server.role, format_duration(server.silent), server.version});
     }
     if (json_) {
       terminal.line(dump({{"servers", std::move(all)}}));
@@ -154,13 +155,15 @@ class ServerCommand final : public Command {
 class HealthCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "health"; }
-  [[nodiscard]] const char* summary() const override { return "Is a server well, and who leads?"; }
+  [[nodiscard]] const char* summary() const override {
+    return "Show server health and the current leader";
+  }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster health --server 10.0.0.1:9000 --json\n"
            "\n"
-           "Asks one server of those named, for itself. Exits with 1 when it is not well: nobody\n"
-           "leads, or it is out of touch with its engine; with 69 when none answers.\n";
+           "Asks one server of those named, for itself. Exits with 1 when it is not healthy, and\n"
+           "says why; with 69 when none answers.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -185,6 +188,8 @@ class HealthCommand final : public Command {
  private:
   static Json to_json(const client::Health& health) {
     return {{"healthy", health.healthy},
+            {"reason", health.reason},
+            {"server_id", health.server_id},
             {"raft_state", to_string(health.role)},
             {"raft_term", health.epoch.value()},
             {"committed_index", health.committed_index},
@@ -199,15 +204,13 @@ class HealthCommand final : public Command {
   }
 
   static std::string to_text(const client::Health& health) {
-    return std::string(health.healthy ? "healthy" : "not healthy") + ": " +
-           to_lower(to_string(health.role)) + ", " +
-           (health.leader_id.empty() ? "nobody leads"
-                                     : health.leader_id + " leads at " + health.leader_address +
-                                           ", epoch " + std::to_string(health.epoch.value())) +
+    if (!health.healthy) return "not healthy: " + health.reason;
+    return "healthy: " + to_lower(to_string(health.role)) + ", " + health.leader_id + " leads at " +
+           health.leader_address + ", epoch " + std::to_string(health.epoch.value()) +
            ", version " + std::to_string(health.topology_version.value()) +
            ", nodes: " + std::to_string(health.active_nodes) + " active, " +
            std::to_string(health.suspect_nodes) + " suspect, " + std::to_string(health.down_nodes) +
-           " down";
+           " down" + (health.reason.empty() ? "" : "; " + health.reason);
   }
 
   ServerOptions server_;

@@ -2,7 +2,9 @@
 
 #include <future>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace muster::client {
 namespace {
@@ -21,47 +23,65 @@ struct Transfer {
   }
 };
 
-void begin(Caller& caller, Transfer& transfer, Sink sink, Duration timeout) {
+void begin(Caller& caller, Transfer& transfer, const BackupSink& sink, MonoTime by) {
   StreamEvents events;
-  events.message = [&transfer, sink = std::move(sink)](const std::string& body) {
+  events.message = [&transfer, &sink](const std::string& body) {
     if (transfer.over) return;
     const auto data = decode_chunk(body);
     if (!data) return transfer.finish(data.error());
     transfer.bytes += data->size();
-    if (Status taken = sink(*data); !taken) transfer.finish(taken.error());
+    if (Status taken = sink.take(*data); !taken) transfer.finish(taken.error());
   };
   events.end = [&transfer](const RpcStatus& status) {
     if (!status.ok()) return transfer.finish(to_error(status, transfer.server, Effect::kRead));
     transfer.finish(transfer.bytes);
   };
   transfer.stream = caller.connection(transfer.server)
-                        .stream("/muster.v1.AdminService/Backup", caller.loop().now() + timeout,
-                                std::move(events));
+                        .stream("/muster.v1.AdminService/Backup", by, std::move(events));
   transfer.stream->send({});
   transfer.stream->close();
 }
 
+/// The whole from one server.
+Result<std::uint64_t> copy_from(Runtime& runtime, const std::string& server, const BackupSink& sink,
+                                MonoTime by) {
+  if (Status begun = sink.begin(); !begun) return begun.error();
+  Transfer transfer;
+  transfer.server = server;
+  auto result = transfer.finished.get_future();
+  runtime.run([&] { begin(runtime.caller(), transfer, sink, by); });
+  Result<std::uint64_t> answer = result.get();
+  runtime.run([&] {
+    transfer.stream.reset();
+    if (answer.is(Errc::kUnavailable)) runtime.caller().board().failed(server);
+  });
+  return answer;
+}
+
 }  // namespace
 
-Result<std::uint64_t> backup(Client& client, Sink sink, const CallOptions& options) {
+Result<std::uint64_t> backup(Client& client, const BackupSink& sink, const CallOptions& options) {
   Runtime& runtime = client.runtime();
   if (runtime.loop().on_thread()) {
     return {Errc::kInvalid, "a transfer from a callback of its own client would wait for itself"};
   }
-  // Only the leader's state is sure to be whole; a failure here is as telling as one later would
-  // be.
+  // The leader's state is the newest, but every server reads the same log.
   const auto health = client.health_check();
   if (!health) return health.error();
-  auto transfer = std::make_shared<Transfer>();
-  auto result = transfer->finished.get_future();
+  std::vector<std::string> asked;
+  std::size_t servers = 0;
+  MonoTime by;
   runtime.run([&] {
     runtime.caller().board().learned_leader(health->leader_address);
-    transfer->server = runtime.caller().board().choose(Aim::kLeader, {});
-    begin(runtime.caller(), *transfer, std::move(sink), options.timeout);
+    servers = runtime.caller().board().servers().size();
+    by = runtime.caller().loop().now() + options.timeout;
   });
-  Result<std::uint64_t> answer = result.get();
-  runtime.run([&] { transfer->stream.reset(); });
-  return answer;
+  while (true) {
+    runtime.run([&] { asked.push_back(runtime.caller().board().choose(Aim::kLeader, asked)); });
+    Result<std::uint64_t> bytes = copy_from(runtime, asked.back(), sink, by);
+    // The leader need not be among the servers that this client was told of.
+    if (!bytes.is(Errc::kUnavailable) || asked.size() > servers) return bytes;
+  }
 }
 
 }  // namespace muster::client

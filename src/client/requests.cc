@@ -1,12 +1,21 @@
 #include "client/requests.h"
 
 #include "client/wire.h"
+#include "core/cluster/attendance.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/observe.pb.h"
 
 namespace muster::client {
 namespace {
+
+/// As the server says; an older one leaves it to us.
+std::string role_of(const v1::ServerInfo& server) {
+  if (!server.role().empty()) return server.role();
+  if (server.leader()) return "leader";
+  const std::chrono::milliseconds silent(server.silent_ms());
+  return role_of(cluster::presence(silent, true));
+}
 
 template <typename Message>
 WireRequest wire(const char* method, const Message& message, Effect effect, Aim aim) {
@@ -170,6 +179,8 @@ Result<Health> decode<HealthCheck>(const std::string& body) {
   health.suspect_nodes = message->suspect_nodes();
   health.down_nodes = message->down_nodes();
   health.watch_subscribers = message->watch_subscribers();
+  health.reason = message->reason();
+  health.server_id = message->server_id();
   return health;
 }
 
@@ -188,7 +199,8 @@ Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body) {
   for (const v1::ServerInfo& server : message->servers()) {
     servers.push_back({server.id(), server.address(), server.leader(), server.version(),
                        wall_from_ms(server.announced_at()),
-                       std::chrono::milliseconds(server.silent_ms()), server.command_level()});
+                       std::chrono::milliseconds(server.silent_ms()), server.command_level(),
+                       role_of(server)});
   }
   return servers;
 }

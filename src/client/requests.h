@@ -68,6 +68,8 @@ struct Health {
   std::uint64_t suspect_nodes = 0;
   std::uint64_t down_nodes = 0;
   std::uint64_t watch_subscribers = 0;
+  std::string reason{};     ///< Why it is not healthy; of a healthy one, what is missing.
+  std::string server_id{};  ///< Who answered; empty when it is an older server.
 };
 struct HealthCheck {
   using Answer = Health;
@@ -88,6 +90,7 @@ struct ServerInfo {
   WallTime announced_at{};
   Duration silent{0};               ///< Since the leader last heard from it.
   std::uint64_t command_level = 0;  ///< Of the commands of the log that it understands.
+  std::string role{};               ///< leader, follower, unreachable or unknown.
 };
 struct ListServers {
   using Answer = std::vector<ServerInfo>;

@@ -47,6 +47,7 @@ void ReplicatedLog::Impl::idle() {
 bool ReplicatedLog::Impl::apply(std::string_view body, Origin origin, Verdict* verdict_out) {
   const std::string key = context_.keys.entry(next(position_.index));
   const bool own = origin == Origin::kOwn;
+  unanswered_since_.reset();
   const Result<Entry> entry = own ? decode_own_entry(body) : decode_entry(body);
   if (!entry) return stop(named(key, entry.error())), false;
   const Result<Verdict> verdict = judge(position_, *entry);

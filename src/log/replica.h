@@ -39,6 +39,7 @@ class ReplicatedLog::Impl {
   [[nodiscard]] const Position& position() const { return position_; }
   [[nodiscard]] Index head_seen() const { return std::max(head_seen_, position_.index); }
   [[nodiscard]] MonoTime last_contact() const { return last_contact_; }
+  [[nodiscard]] std::optional<MonoTime> unanswered_since() const { return unanswered_since_; }
   [[nodiscard]] const std::string& log_id() const { return manifest_.value().log_id; }
 
  private:
@@ -91,6 +92,7 @@ class ReplicatedLog::Impl {
   void refuse_remains(const Key& key);
   void put_manifest();
   void begin_at_manifest();
+  void name_log();
   void load_snapshot();
   void start_loading(const SnapshotRef& ref);
   void loaded(const SnapshotRef& ref);
@@ -143,6 +145,7 @@ class ReplicatedLog::Impl {
   Position position_;
   Index head_seen_;
   MonoTime last_contact_{};
+  std::optional<MonoTime> unanswered_since_;
 
   Round round_;
   std::size_t width_ = 1;        ///< How many numbers the next round asks for.

@@ -119,6 +119,7 @@ void ReplicatedLog::Impl::start_append() {
     sealing_->sent = true;
   }
   append_began_ = context_.loop.now();
+  if (!unanswered_since_) unanswered_since_ = append_began_;
   readers_before_append_ = next_reader_;
   append_.emplace(
       header.index, encode_entry(header, commands, seal),

@@ -4,6 +4,27 @@
 #include "log/replica.h"
 
 namespace muster::rlog {
+namespace {
+
+Error other_cluster(const Manifest& manifest, const std::string& wanted) {
+  const std::string head = "the engine holds the log of ";
+  if (manifest.cluster.empty()) {
+    return {
+        Errc::kDenied,
+        head + "a cluster without a name, and this server has --cluster " + wanted +
+            "; if it is a cluster of its own, give it an engine or a prefix of its own; to "
+            "name that cluster, first restart one of the servers that serve it with --cluster " +
+            wanted};
+  }
+  return {Errc::kDenied,
+          head + "cluster " + manifest.cluster +
+              (wanted.empty() ? ", and this server has no --cluster"
+                              : ", and this server has --cluster " + wanted) +
+              "; give it an engine or a prefix of its own, or, if it belongs there, --cluster " +
+              manifest.cluster};
+}
+
+}  // namespace
 
 void ReplicatedLog::Impl::open(Callback<Done> done) {
   MUSTER_CHECK(mode_ == Mode::kClosed);
@@ -68,6 +89,7 @@ void ReplicatedLog::Impl::put_manifest() {
   manifest.origin = manifest.log_id;
   manifest.nonce = Nonce(context_.random.uuid());
   manifest.guarded = context_.store.capabilities().guarded_put;
+  manifest.cluster = context_.options.cluster.value_or("");
   // Whoever made it, and whatever is answered: what is read next is the log.
   manifest_.create(std::move(manifest), lifetime_.wrap([this](const Status& made) {
     if (made || made.is(Errc::kConflict)) return read_manifest();
@@ -88,9 +110,27 @@ void ReplicatedLog::Impl::begin_at_manifest() {
                                       "with the engine it comes from, which finishes it. A "
                                       "restore: repeat it into an empty store"});
   }
+  const auto& cluster = context_.options.cluster;
+  if (cluster && *cluster != manifest.cluster) {
+    if (manifest.cluster.empty() && !wanted.empty()) return name_log();
+    return stop(other_cluster(manifest, *cluster));
+  }
   if (manifest.latest) return load_snapshot();
   position_ = beginning(manifest.origin);
   start_watch();
+}
+
+void ReplicatedLog::Impl::name_log() {
+  const auto change = [name = *context_.options.cluster](Manifest manifest) -> Result<Manifest> {
+    if (manifest.cluster.empty()) manifest.cluster = name;
+    return manifest;
+  };
+  // Whatever is answered: what is read next decides.
+  manifest_.swap(change, lifetime_.wrap([this](const Status& named) {
+    if (named) return read_manifest();
+    if (!is_passing(named.code()) && !named.is(Errc::kConflict)) return stop(named.error());
+    retry(&Impl::read_manifest, named.error());
+  }));
 }
 
 // Also when a number that is wanted has been compacted. Begins at the manifest each time (L6).

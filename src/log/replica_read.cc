@@ -33,6 +33,7 @@ void ReplicatedLog::Impl::start_round() {
   look_ = false;
   look_timer_.cancel();
   const MonoTime now = context_.loop.now();
+  if (!unanswered_since_) unanswered_since_ = now;
   if (now - anchored_ >= kAnchorInterval) anchor_due_ = true;
   round_ = {};
   round_.first = next(position_.index);
@@ -118,6 +119,7 @@ void ReplicatedLog::Impl::finish_round() {
 
 void ReplicatedLog::Impl::at_head() {
   last_contact_ = std::max(last_contact_, round_.began);
+  unanswered_since_.reset();
   // The round may have begun before lead() asked for the anchor, or not have found out about it.
   if (term_ && !anchor_wanted()) term_->caught_up = true;
   if (mode_ == Mode::kOpening) opened();

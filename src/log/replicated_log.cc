@@ -37,6 +37,10 @@ Index ReplicatedLog::head_seen() const {
 const Position& ReplicatedLog::position() const {
   return impl_->position();
 }
+std::optional<MonoTime> ReplicatedLog::unanswered_since() const {
+  return impl_->unanswered_since();
+}
+
 MonoTime ReplicatedLog::last_contact() const {
   return impl_->last_contact();
 }

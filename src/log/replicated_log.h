@@ -64,6 +64,9 @@ struct Options {
   bool create = false;
   /// When set, any other log is refused, and none is ever made.
   std::string log_id;
+  /// The name of the cluster: a log that is made gets it, and one of another name is refused. A log
+  /// without a name gets it from a replica that knows the log by `log_id`. None: not compared.
+  std::optional<std::string> cluster{};
   Duration request_timeout = 3s;
   /// How long an append may stay unsettled before its clients hear UNKNOWN and the term ends.
   Duration give_up_after = 10s;
@@ -190,6 +193,8 @@ class ReplicatedLog {
   [[nodiscard]] const Position& position() const;
   /// When this replica last knew that nothing newer existed. What it serves is no older than this.
   [[nodiscard]] MonoTime last_contact() const;
+  /// Since when the store has been asked and has not answered; none while it owes no answer.
+  [[nodiscard]] std::optional<MonoTime> unanswered_since() const;
   [[nodiscard]] const std::string& log_id() const;
 
   /// Snapshot, manifest, floor, deletion; answers with the snapshot's index. Any replica may.

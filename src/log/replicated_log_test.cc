@@ -196,6 +196,47 @@ TEST_P(ReplicatedLogTest, StopsAtACommandItDoesNotKnow) {
   EXPECT_EQ(follower->last<Stopped>()->reason.code, Errc::kUnsupported);
 }
 
+Options of_cluster(const std::string& name, const std::string& log_id = "") {
+  Options options;
+  options.cluster = name;
+  options.log_id = log_id;
+  return options;
+}
+
+TEST_P(ReplicatedLogTest, TwoClustersDoNotShareALog) {
+  const auto leader = world_.leader(1, of_cluster("red"));
+  ASSERT_TRUE(world_.append(*leader, "a").ok());
+  ASSERT_TRUE(world_.compact(*leader).ok());
+  (void)world_.opened(of_cluster("red"));
+  for (const char* other : {"blue", ""}) {
+    const auto stranger = world_.replica(of_cluster(other));
+    const Status refused = world_.open(*stranger);
+    ASSERT_TRUE(refused.is(Errc::kDenied)) << other;
+    EXPECT_NE(refused.error().message.find("the log of cluster red"), std::string::npos);
+  }
+  (void)world_.opened();  // A tool, which belongs to no cluster.
+}
+
+TEST_P(ReplicatedLogTest, ALogGetsItsNameFromAReplicaThatKnowsItOnly) {
+  const auto leader = world_.leader(1, of_cluster(""));
+  ASSERT_TRUE(world_.append(*leader, "a").ok());
+  const auto stranger = world_.replica(of_cluster("red"));
+  EXPECT_TRUE(world_.open(*stranger).is(Errc::kDenied));
+  (void)world_.opened(of_cluster("red", leader->log->log_id()));
+  (void)world_.opened(of_cluster("red"));
+  // Whoever leads at that moment goes on; it is asked for the name when it starts again.
+  EXPECT_TRUE(world_.append(*leader, "b").ok());
+  const auto old = world_.replica(of_cluster("", leader->log->log_id()));
+  EXPECT_TRUE(world_.open(*old).is(Errc::kDenied));
+}
+
+TEST_P(ReplicatedLogTest, TheStoreOwesAnAnswerOnlyWhileItWasAsked) {
+  const auto leader = world_.leader(1);
+  world_.run(1h);
+  EXPECT_FALSE(leader->log->unanswered_since().has_value());
+  EXPECT_GT(leader->loop.now() - leader->log->last_contact(), 0s);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stores, ReplicatedLogTest, kAllStores, name_of);
 
 }  // namespace replicated_log_test

@@ -1,13 +1,11 @@
 #include "server/cluster_peer.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "base/log.h"
 #include "core/cluster/upgrade.h"
 #include "log/keys.h"
-#include "muster/v1/peer.pb.h"
 #include "server/rpc/message.h"
 #include "server/service/backup_stream.h"
 #include "server/state/log_identity.h"
@@ -17,29 +15,27 @@ namespace muster::server {
 namespace {
 
 constexpr const char* kElection = "musterd";
-constexpr Duration kAnnounceInterval = 3s;
-constexpr Duration kHealthInterval = 1s;
-/// An engine that is silent for longer is worth a line in the history.
-constexpr Duration kOutage = 5s;
 
 rlog::Options log_options(const ServerConfig& config, const Result<std::string>& known_log) {
   rlog::Options options;
   options.prefix = rlog::kServerLog;
   options.create = true;
+  options.cluster = config.cluster;
   if (known_log) options.log_id = *known_log;
   if (config.request_timeout > 0s) options.request_timeout = config.request_timeout;
   options.compact_after_entries = config.snapshot_entries;
   return options;
 }
 
-LeaderTerm::Options term_options(const ServerConfig& config, Random& random, Observer& observer) {
+LeaderTerm::Options term_options(const ServerConfig& config, const std::string& process,
+                                 Observer& observer) {
   const CandidateOptions candidate = config.candidate().filled();
   LeaderTerm::Options options;
   options.id = config.id;
   options.membership = config.membership;
   options.supervision.stop_budget = *candidate.stop_grace;
   options.supervision.kill_margin = candidate.kill_margin;
-  options.incarnation = log_incarnation(config.id, random.uuid());
+  options.incarnation = log_incarnation(config.id, process);
   options.on_batch = [&observer](std::size_t beats) { observer.batch_written(beats); };
   return options;
 }
@@ -55,6 +51,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       peers_(surroundings.peers),
       set_serving_(std::move(surroundings.set_serving)),
       address_(std::move(surroundings.address)),
+      process_(random_.uuid()),
       observer_(surroundings.observer),
       known_log_(known_log(config_.data_dir)),
       replica_(log_options(config_, known_log_), {loop_, store_, Random(random_.next())},
@@ -96,7 +93,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
       mover_({loop_, store_, std::move(surroundings.open_engine), replica_, Random(random_.next()),
               log_options(config_, known_log_).request_timeout}),
-      term_(loop_, replica_, term_options(config_, random_, observer_),
+      term_(loop_, replica_, term_options(config_, process_, observer_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),
                  {.loop = loop_,
@@ -119,7 +116,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
       cluster_({loop_, replica_, term_, peers_, surroundings.guard, observer_,
-                [this] { return leader(); }}),
+                [this] { return leader(); }, config_.id, process_}),
       topology_hub_(loop_, replica_.state(),
                     [this] {
                       v1::TopologyUpdate update;
@@ -169,13 +166,6 @@ void ClusterPeer::show() {
                     .sightings = [this] { return sightings(); }});
 }
 
-std::map<std::string, Sighting> ClusterPeer::sightings() const {
-  if (term_.active()) return admin_.sightings();
-  auto all = told_;
-  for (auto& [id, sighting] : all) sighting.ago += loop_.now() - told_at_;
-  return all;
-}
-
 void ClusterPeer::watch_election(const telemetry::Event& event) {
   // Others say what they mean in a line of their own, or belong to `muster run`.
   if (observer_.metrics().election(event)) telemetry::write_log(event, kElection);
@@ -213,6 +203,10 @@ void ClusterPeer::opened(const Status& status) {
                            {"log", log},
                            {"index", std::to_string(replica_.log().applied().value())},
                            {"nodes", std::to_string(replica_.state().topology().size())}});
+  make_sure_of_own_id([this] { take_part(); });
+}
+
+void ClusterPeer::take_part() {
   // The log may have been led elsewhere before: by the engine it was moved or restored from.
   candidate_.rise_above(replica_.log().position().epoch);
   candidate_.start();
@@ -232,14 +226,19 @@ Error ClusterPeer::explained(const Error& error) const {
 
 // A server whose engine cannot judge would wait for ever for somebody to lead.
 void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
-  if (trouble.kind != telemetry::Trouble::Kind::kUnsafeStore) {
+  using Kind = telemetry::Trouble::Kind;
+  if (trouble.kind != Kind::kUnsafeStore && trouble.kind != Kind::kDuplicateNode) {
     return log_warn("trouble with the servers' election",
                     {{"server", config_.id},
                      {"kind", telemetry::to_string(trouble.kind)},
                      {"message", trouble.message}});
   }
-  loop_.post(lifetime_.wrap(
-      [this, error = Error{Errc::kUnsupported, trouble.message}] { on_fatal_(error); }));
+  const Error error =
+      trouble.kind == Kind::kUnsafeStore
+          ? Error{Errc::kUnsupported, trouble.message}
+          : Error{Errc::kConflict, "another process serves as " + config_.id +
+                                       " on this engine; give every server an --id of its own"};
+  loop_.post(lifetime_.wrap([this, error] { on_fatal_(error); }));
 }
 
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {
@@ -309,73 +308,6 @@ void ClusterPeer::begin_term(Epoch epoch) {
     replica_.propose(
         cluster::ChangeTopology{membership::SetRingConfig{config_.membership.ring, {}}}, report);
   }
-}
-
-void ClusterPeer::announce() {
-  announce_timer_.arm(kAnnounceInterval, [this] { announce(); });
-  const LeaderView leader = this->leader();
-  if (leader.self || leader.address.empty()) return;
-  v1::AnnounceRequest request;
-  request.set_id(config_.id);
-  request.set_address(address_);
-  request.set_version(MUSTER_VERSION);
-  request.set_command_level(cluster::own_level());
-  request.set_applied_index(replica_.log().applied().value());
-  peers_.call_peer(
-      leader.address, "/muster.v1.PeerService/Announce", request.SerializeAsString(),
-      kAnnounceInterval,
-      lifetime_.wrap([this, leader](const rpc::RpcStatus& status, const std::string& answer) {
-        v1::AnnounceResponse response;
-        if (status.ok() && response.ParseFromString(answer)) {
-          told_.clear();
-          for (const v1::ServerSighting& each : response.servers()) {
-            told_[each.id()] = {std::chrono::milliseconds(each.silent_ms()), each.applied_index()};
-          }
-          told_at_ = loop_.now();
-        }
-        // Said again soon; a leader that changes meanwhile is no news.
-        if (status.ok() || status.code == rpc::Code::kFailedPrecondition) return;
-        log_warn("the leader did not hear this server",
-                 {{"leader", leader.id}, {"error", status.message}});
-      }));
-}
-
-void ClusterPeer::update_health() {
-  health_timer_.arm(kHealthInterval, [this] { update_health(); });
-  const std::size_t others = candidate_.at_work().size() - 1;
-  const Duration patience =
-      std::max(cluster::kAbsentAfter, 2 * candidate_.options().worker_timeout);
-  if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
-    log_warn("no other server reaches this one; handing over",
-             {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
-    term_.resign_because("no other server reached it");
-    candidate_.step_down({});
-  }
-  note_outage();
-  set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
-}
-
-// While the engine is silent nothing can be written down; whoever leads afterwards does so.
-void ClusterPeer::note_outage() {
-  if (!open_ || stopping_) return;
-  const Duration silence = replica_.age();
-  if (silence >= kOutage) {
-    outage_ = silence;
-    return;
-  }
-  if (outage_ == Duration(0) || leader().id.empty()) return;
-  const std::string lasted =
-      "it was silent for " +
-      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(outage_).count()) + " s";
-  outage_ = Duration(0);
-  if (!term_.active()) return;
-  replica_.propose(
-      cluster::Note{cluster::DecisionKind::kEngine, "engine", cluster::Why::kEnded, lasted, {}, {}},
-      [](const Result<cluster::Answer>& answer) {
-        if (!answer) {
-          log_warn("not written", {{"command", "Note"}, {"error", answer.error().message}});
-        }
-      });
 }
 
 void ClusterPeer::stop(std::function<void()> done) {

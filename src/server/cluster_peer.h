@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/loop.h"
@@ -68,6 +69,8 @@ class ClusterPeer {
   /// Hands over what it leads, heartbeats written, ends every watch, and then calls `done`.
   void stop(std::function<void()> done);
 
+  /// Whether the state is there.
+  [[nodiscard]] bool open() const { return open_; }
   [[nodiscard]] LeaderView leader() const;
   /// Where the state stands, for whoever records what was done.
   [[nodiscard]] AuditLog::Position position() const;
@@ -75,6 +78,8 @@ class ClusterPeer {
 
  private:
   void opened(const Status& status);
+  void make_sure_of_own_id(std::function<void()> then);
+  void take_part();
   [[nodiscard]] Error explained(const Error& error) const;
   void move(const std::string& engine, Callback<rlog::Index> done);
   void sealed(const rlog::Seal& seal);
@@ -84,6 +89,9 @@ class ClusterPeer {
   void on_trouble(const telemetry::Trouble& trouble);
   void update_health();
   void note_outage();
+  void note_servers();
+  void write_down(
+      const cluster::Note& note, std::function<void()> settled = [] {});
   void watch_election(const telemetry::Event& event);
   void show();
   [[nodiscard]] std::map<std::string, Sighting> sightings() const;
@@ -96,6 +104,7 @@ class ClusterPeer {
   rpc::Peers& peers_;
   std::function<void(bool)> set_serving_;
   std::string address_;
+  const std::string process_;  ///< Random: no other process of this id has it.
   Observer& observer_;
   bool open_ = false;
   Duration outage_{0};  ///< How long the engine has been silent; zero when that is written down.
@@ -115,6 +124,7 @@ class ClusterPeer {
   AdminService admin_;
   ObserveService explanations_;
   rpc::Router router_;
+  std::set<std::string> being_told_;      ///< Servers of which a note is on its way.
   std::optional<MonoTime> stood_at_;      ///< Since when this server stands for election.
   std::map<std::string, Sighting> told_;  ///< What the leader last said of all servers,
   MonoTime told_at_{};                    ///< and when that was.

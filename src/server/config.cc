@@ -222,6 +222,9 @@ void ServerConfig::complete() {
 
 Status ServerConfig::validate() const {
   if (Status status = validate_name("id", id); !status) return status;
+  if (!cluster.empty()) {
+    if (Status status = validate_name("cluster", cluster); !status) return status;
+  }
   for (const auto check : {check_engine, check_peers, check_restore, check_tls, check_listeners,
                            check_timings, check_limits}) {
     if (Status status = check(*this); !status) return status;

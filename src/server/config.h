@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ struct ServerConfig {
   /// Names this server among all of them, for ever.
   std::string id;
   std::string data_dir;
+  /// The name of the cluster, kept in the log: a log of another name is refused. May be empty.
+  std::string cluster;
   Address listen{"127.0.0.1", 9000};
   /// What clients and leader hints are told; the bound address unless given.
   std::optional<Address> advertise;
@@ -106,6 +109,9 @@ struct ServerConfig {
 /// One option, the same on the command line (--name), in the environment (MUSTER_NAME) and in a
 /// file (name: value).
 struct ServerOption {
+  /// Whether SIGHUP takes over another value. Files are read again either way.
+  [[nodiscard]] bool reloads() const { return name.starts_with("limits-"); }
+
   std::string name;
   std::string type;  ///< What its value is, for --help; empty for one that takes none.
   std::string text;
@@ -124,7 +130,14 @@ struct ServerCommand {
   bool help = false;
   bool version = false;
   ServerConfig config;  ///< Complete and valid, unless one of the above.
+  /// What was given, by name of the option, as it was written.
+  std::map<std::string, std::string> given;
 };
+
+/// Options that differ and that SIGHUP does not take over, in the order of --help.
+[[nodiscard]] std::vector<std::string> needs_restart(
+    const std::map<std::string, std::string>& before,
+    const std::map<std::string, std::string>& now);
 
 /// The configuration that `words` (without the program's name), the environment and the file named
 /// by --config make together; the nearer source wins: command line, environment, file. kInvalid

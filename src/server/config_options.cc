@@ -113,6 +113,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_text(c.engine, v); }},
       {"id", "ID", "Names this server for ever; the host's name unless given",
        [](Config& c, Text v) { return set_text(c.id, v); }},
+      {"cluster", "NAME", "Names the cluster; a server of another name is refused by its engine",
+       [](Config& c, Text v) { return set_text(c.cluster, v); }},
       {"data-dir", "DIR", "Where this server keeps its files",
        [](Config& c, Text v) { return set_text(c.data_dir, v); }},
       {"listen", "HOST:PORT", "gRPC; 127.0.0.1:9000 unless given",

@@ -127,6 +127,20 @@ Status apply_values(const Values& values, ServerConfig& config) {
 
 }  // namespace
 
+std::vector<std::string> needs_restart(const std::map<std::string, std::string>& before,
+                                       const std::map<std::string, std::string>& now) {
+  std::vector<std::string> changed;
+  for (const ServerOption& option : server_options()) {
+    if (option.reloads()) continue;
+    const auto was = before.find(option.name);
+    const auto is = now.find(option.name);
+    const bool same = (was == before.end()) == (is == now.end()) &&
+                      (was == before.end() || was->second == is->second);
+    if (!same) changed.push_back(option.name);
+  }
+  return changed;
+}
+
 std::string server_notes() {
   return "Every option can also come from the environment (MUSTER_LISTEN=…); the command line "
          "wins\n"
@@ -176,6 +190,7 @@ Result<ServerCommand> read_server_config(const std::vector<std::string>& words,
     if (Status status = take_file(file, values); !status) return status.error();
   }
   if (Status status = apply_values(values, command.config); !status) return status.error();
+  for (const auto& [name, value] : values) command.given[name] = value.text;
   command.config.complete();
   if (Status status = command.config.validate(); !status) return status.error();
   return command;

@@ -126,9 +126,9 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"replication-factor", "5"},
                                                   {"snapshot-entries", "77"}};
   const auto bytes = [](const ServerConfig& c) {
-    std::string all = c.engine + "|" + c.id + "|" + c.data_dir + "|" + c.listen.to_string() + "|" +
-                      (c.advertise ? c.advertise->to_string() : "") + "|" +
-                      (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
+    std::string all = c.engine + "|" + c.id + "|" + c.cluster + "|" + c.data_dir + "|" +
+                      c.listen.to_string() + "|" + (c.advertise ? c.advertise->to_string() : "") +
+                      "|" + (c.peer_listen ? c.peer_listen->to_string() : "") + "|" + c.etcd + "|" +
                       (c.http_listen ? c.http_listen->to_string() : "") + "|" +
                       (c.log_json ? "json|" : "text|") + to_string(c.log_level) + "|" + c.restore +
                       "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" + c.crl_file + "|" +
@@ -363,6 +363,13 @@ TEST(ServerConfigTest, WhatWouldBeIgnoredIsRefused) {
               HasSubstr("--engine managed"));
   EXPECT_THAT(problem({"--dev", "--engine", "memory:"}), HasSubstr("not memory:"));
   EXPECT_THAT(problem({"--insecure"}), HasSubstr("nowhere to keep state"));
+}
+
+TEST(ServerConfigTest, AReloadTakesOverLimitsAndNamesTheRest) {
+  const auto before = read({"--dev", "--limits-calls", "9", "--lease-timeout", "3s"})->given;
+  const auto now = read({"--dev", "--limits-calls", "8", "--cluster", "red"})->given;
+  EXPECT_EQ(needs_restart(before, now), (std::vector<std::string>{"cluster", "lease-timeout"}));
+  EXPECT_EQ(needs_restart(now, now), std::vector<std::string>{});
 }
 
 TEST(ServerConfigTest, HelpAndVersionNeedNoConfiguration) {

@@ -101,18 +101,24 @@ class ServerLog {
 };
 
 /// What an operator may change while a server runs, read as it was at the start.
-void reload(Server& server, const std::vector<std::string>& words) {
+void reload(Server& server, const ServerCommand& started, const std::vector<std::string>& words) {
   const auto command = read_server_config(words, environment);
   if (!command) {
     return log_warn("the configuration stays as it was", {{"reason", command.error().message}});
   }
-  log_info("reloading", {{"server", command->config.id}});
+  log_info("reloading", {{"server", started.config.id}});
   server.reload(command->config);
+  const auto ignored = needs_restart(started.given, command->given);
+  if (ignored.empty()) return;
+  std::string names;
+  for (const std::string& name : ignored) names += (names.empty() ? "" : ", ") + name;
+  log_warn("not taken over; restart this server for these options", {{"options", names}});
 }
 
 /// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.
-int run(const ServerConfig& config, const std::vector<std::string>& words, StopSignals& signals,
+int run(const ServerCommand& command, const std::vector<std::string>& words, StopSignals& signals,
         const OutputPtr& output) {
+  const ServerConfig& config = command.config;
   if (!config.data_dir.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(config.data_dir, failed);
@@ -129,7 +135,7 @@ int run(const ServerConfig& config, const std::vector<std::string>& words, StopS
   EventLoop loop;
   int code = 0;
   std::unique_ptr<Server> server;
-  const SignalWatch hangups(loop, {SIGHUP}, [&](int) { reload(*server, words); });
+  const SignalWatch hangups(loop, {SIGHUP}, [&](int) { reload(*server, command, words); });
   server = std::make_unique<Server>(
       config, Server::Surroundings{loop, system_random(),
                                    [&](const Error& error) {
@@ -176,7 +182,7 @@ int start(const std::vector<std::string>& words, StopSignals& signals, const Out
     std::cout << (command->help ? server_help() : std::string("musterd " MUSTER_VERSION "\n"));
     return 0;
   }
-  return run(command->config, words, signals, output);
+  return run(*command, words, signals, output);
 }
 
 int main(const std::vector<std::string>& words) {

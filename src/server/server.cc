@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "log/archive.h"
 #include "log/keys.h"
-#include "muster/v1/peer.pb.h"
+#include "muster/v1/coordinator.pb.h"
 #include "platform/host.h"
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
@@ -18,40 +18,15 @@
 #include "server/observe/http_guard.h"
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
+#include "server/state/log_identity.h"
 #include "store/open.h"
 #include "store/url.h"
 
 namespace muster {
 namespace {
 
-constexpr const char* kAdmit = "/muster.v1.PeerService/Admit";
-constexpr Duration kAdmitTimeout = 10s;
+constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
 constexpr Duration kDrainLimit = 200ms;
-
-v1::AdmitResponse to_proto(const engine::Members& members) {
-  v1::AdmitResponse response;
-  for (const engine::Member& member : members) {
-    v1::EngineMember& out = *response.add_members();
-    out.set_id(member.id);
-    out.set_name(member.name);
-    out.set_peer_url(member.peer_url);
-    for (const std::string& contact : member.contacts) out.add_contacts(contact);
-    out.set_learner(member.learner);
-  }
-  return response;
-}
-
-engine::Members to_members(const v1::AdmitResponse& response) {
-  engine::Members members;
-  for (const v1::EngineMember& in : response.members()) {
-    members.push_back({in.id(),
-                       in.name(),
-                       in.peer_url(),
-                       {in.contacts().begin(), in.contacts().end()},
-                       in.learner()});
-  }
-  return members;
-}
 
 /// Calls that last: how long is no measure of anything.
 bool is_stream(const std::string& method) {
@@ -157,6 +132,7 @@ int Server::descriptors_max(const ServerConfig& config) const {
 }
 
 Result<std::string> Server::start() {
+  if (Status own = server::claim_directory(config_.data_dir, config_.id); !own) return own.error();
   if (Status guarded = start_guard(); !guarded) return guarded.error();
   rpc::RpcServerOptions options;
   options.listen = config_.listen.to_string();
@@ -200,6 +176,10 @@ server::Observer::Options Server::observer_options() {
   options.engine = config_.engine.substr(0, config_.engine.find(':'));
   options.membership = config_.membership;
   options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
+  options.engine_trouble = [this] {
+    const bool serves = !engine_ || engine_->health().state == EngineHealth::State::kServing;
+    return serves ? std::string() : engine_->trouble();
+  };
   options.levels = [this](server::Metrics::Levels& levels) {
     if (rpc_) {
       levels.calls_open = static_cast<double>(rpc_->calls());
@@ -333,43 +313,17 @@ bool Server::let_in(const rpc::CallPtr& call) {
 void Server::dispatch(const rpc::CallPtr& call) {
   // The engine has members before there is a cluster to take part in.
   if (engine_ && call->method() == kAdmit) return admit(call);
-  if (peer_ && !stopping_) return peer_->dispatch(call);
-  const char* why = stopping_ ? "this server is stopping" : "this server is starting its engine";
-  call->finish({rpc::Code::kUnavailable, why, {}});
-}
-
-void Server::admit(const rpc::CallPtr& call) {
-  rpc::read_request<v1::AdmitRequest>(
-      call, [this](const rpc::CallPtr& c, const v1::AdmitRequest& request, const std::string&) {
-        engine_->admit({request.name(), request.peer_url()},
-                       [c](const Result<engine::Members>& members) {
-                         if (!members) return c->finish(rpc::to_status(members.error()));
-                         rpc::reply(c, to_proto(*members));
-                       });
+  const bool ready = peer_ && peer_->open() && !stopping_;
+  if (ready) return peer_->dispatch(call);
+  const std::string why = stopping_ ? "this server is stopping" : observer_.verdict().reason;
+  if (call->method() != kHealthCheck) return call->finish({rpc::Code::kUnavailable, why, {}});
+  rpc::read_request<v1::HealthCheckRequest>(
+      call, [this, why](const rpc::CallPtr& c, const v1::HealthCheckRequest&, const std::string&) {
+        v1::HealthCheckResponse response;
+        response.set_reason(why);
+        response.set_server_id(config_.id);
+        rpc::reply(c, response);
       });
-}
-
-void Server::ask_admission(std::vector<std::string> contacts, engine::Admission request,
-                           std::function<void(Result<engine::Members>)> done) {
-  if (contacts.empty()) return done({Errc::kUnavailable, "none of the servers to join answers"});
-  const std::string contact = contacts.front();
-  contacts.erase(contacts.begin());
-  v1::AdmitRequest message;
-  message.set_name(request.name);
-  message.set_peer_url(request.peer_url);
-  rpc_->call_peer(contact, kAdmit, message.SerializeAsString(), kAdmitTimeout,
-                  lifetime_.wrap([this, contacts = std::move(contacts),
-                                  request = std::move(request), done = std::move(done)](
-                                     const rpc::RpcStatus& status, const std::string& answer) {
-                    if (status.ok()) {
-                      v1::AdmitResponse response;
-                      if (response.ParseFromString(answer)) return done(to_members(response));
-                      return done({Errc::kCorrupt, "the answer to joining cannot be read"});
-                    }
-                    const Error error = rpc::to_error(status);
-                    if (error.code == Errc::kInvalid || contacts.empty()) return done(error);
-                    ask_admission(contacts, request, done);
-                  }));
 }
 
 void Server::stop(std::function<void()> done) {

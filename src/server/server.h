@@ -61,6 +61,8 @@ class Server {
   [[nodiscard]] server::Metrics& metrics() { return metrics_; }
 
  private:
+  static constexpr const char* kAdmit = "/muster.v1.PeerService/Admit";
+
   [[nodiscard]] Status start_http();
   [[nodiscard]] server::Observer::Options observer_options();
   [[nodiscard]] int descriptors_max(const ServerConfig& config) const;

@@ -54,7 +54,10 @@ class Fish:
         lines = run(["fish", "--no-config", "-c", ask, self.script, " ".join(words)],
                     cwd=self.home, env=ENVIRONMENT | {"HOME": self.home}).splitlines()
         # A value after an equals sign comes with its option.
-        return [line.split("\t")[0].rpartition("=")[2] for line in lines]
+        offered = [line.split("\t")[0].rpartition("=")[2] for line in lines]
+        # Fish 4 also tells of those that hold the letters somewhere; who types sees them only when none begins so.
+        begun = words[-1].rpartition("=")[2]
+        return [each for each in offered if each.startswith(begun)] or offered
 
     def close(self):
         pass

@@ -307,6 +307,19 @@ TEST(SmartCoordinatorClientTest, WhatMayActTwiceIsNotSentTwice) {
   EXPECT_EQ(client->call(TransferLeadership{"s2"}).value(), "s1");
 }
 
+BackupSink into(std::string& file) {
+  BackupSink sink;
+  sink.begin = [&file] {
+    file.clear();
+    return Status(Done{});
+  };
+  sink.take = [&file](const std::string& data) {
+    file += data;
+    return Status(Done{});
+  };
+  return sink;
+}
+
 TEST(BackupTest, CopiesEveryByte) {
   std::string stored;
   std::string file;
@@ -323,17 +336,50 @@ TEST(BackupTest, CopiesEveryByte) {
   };
   server.start();
   const auto client = smart({server.address()});
-  const auto bytes = backup(*client, [&](const std::string& data) -> Status {
-    file += data;
-    return Done{};
-  });
+  const auto bytes = backup(*client, into(file));
   ASSERT_TRUE(bytes) << bytes.error().message;
   EXPECT_EQ(*bytes, stored.size());
   EXPECT_TRUE(file == stored);
   // A disk that is full ends it, with that error.
-  EXPECT_TRUE(backup(*client, [](const std::string&) {
-                return Status(Errc::kCorrupt, "full");
-              }).is(Errc::kCorrupt));
+  BackupSink full = into(file);
+  full.take = [](const std::string&) { return Status(Errc::kCorrupt, "full"); };
+  EXPECT_TRUE(backup(*client, full).is(Errc::kCorrupt));
+}
+
+// The leader dies in the middle, and another server is asked from the beginning.
+TEST(BackupTest, FailsOverToAnotherServer) {
+  ScriptedCoordinator leader;
+  ScriptedCoordinator follower;
+  const auto write = [](auto& writer, const std::string& data) {
+    v1::BackupChunk chunk;
+    chunk.set_data(data);
+    writer.Write(chunk);
+  };
+  leader.backup = [&](auto&, auto& writer) {
+    write(writer, "half");
+    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "this server is stopping");
+  };
+  follower.backup = [&](auto&, auto& writer) {
+    write(writer, "whole");
+    return grpc::Status::OK;
+  };
+  const auto health = [&](auto&, const auto&, auto& response) {
+    response.set_leader_address(leader.address());
+    return grpc::Status::OK;
+  };
+  leader.health_check = health;
+  follower.health_check = health;
+  leader.start();
+  follower.start();
+  std::string file;
+  for (const auto& servers :
+       {std::vector{follower.address()}, std::vector{follower.address(), leader.address()}}) {
+    const auto client = smart(servers);
+    const auto bytes = backup(*client, into(file));
+    ASSERT_TRUE(bytes) << bytes.error().message;
+    EXPECT_EQ(*bytes, 5U);
+    EXPECT_EQ(file, "whole");
+  }
 }
 
 }  // namespace calls_test

@@ -102,9 +102,12 @@ void add_log(std::vector<Sample>& all) {
   all.push_back(entry("seal", rlog::EntryKind::kSeal, {}, rlog::Seal{"move-1", "file:///d"}));
   const rlog::SnapshotRef ref{position(), Nonce("n-2"), rlog::sha256("head"), 1234, {}};
   rlog::Manifest manifest{"log-1",         "log-0",  Nonce("n-3"),         true, ref, ref,
-                          rlog::Index(12), "move-2", {"move-0", "move-1"}, {}};
-  all.push_back(sample("manifest.hex", manifest, rlog::encode_manifest(manifest),
-                       [](const std::string& bytes) { return rlog::decode_manifest(bytes); }));
+                          rlog::Index(12), "move-2", {"move-0", "move-1"}, {},   {}};
+  const auto read_manifest = [](const std::string& bytes) { return rlog::decode_manifest(bytes); };
+  all.push_back(sample("manifest.hex", manifest, rlog::encode_manifest(manifest), read_manifest));
+  manifest.cluster = "red";
+  all.push_back(
+      sample("manifest-named.hex", manifest, rlog::encode_manifest(manifest), read_manifest));
   const rlog::SnapshotHead head{position(), {{10, rlog::sha256("a")}, {20, rlog::sha256("b")}}};
   all.push_back(sample("snapshot-head.hex", head, rlog::encode_snapshot_head(head),
                        [](const std::string& bytes) { return rlog::decode_snapshot_head(bytes); }));

@@ -99,6 +99,13 @@ def own_words(rest):
 class DocumentsTest(unittest.TestCase):
     maxDiff = None
 
+    def test_nobody_who_follows_the_readme_waits_for_ever(self):
+        loops = [line for block in blocks(ROOT / "README.md", "console") for line in block.splitlines()
+                 if re.search(r"\b(until|while) ", line)]
+        self.assertTrue(loops)
+        for line in loops:
+            self.assertRegex(line, r"^\$ timeout \d+ sh -c ")
+
     def run_session(self, commands, directory):
         os.makedirs(f"{directory}/build/quick")
         os.symlink(BUILD / "bin", f"{directory}/build/quick/bin")

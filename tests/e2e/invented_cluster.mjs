@@ -142,6 +142,7 @@ export class InventedCluster {
     };
     return { ...this.about(), cluster: { leader, engine: 'managed',
       engineHealth: '3 of 3 members answer', logHead: 81_204, logId: 'c0ffee' },
+    health: { healthy: Boolean(leader), reason: leader ? '' : 'no quorum: 1 of 3 servers up; start s2 or s3' },
     servers, counts, watchers: 212, build: { version: '0.1.0', commit: 'abc1234' } };
   }
 

@@ -158,6 +158,7 @@ test('a new leader is shown and announced at once', async () => {
     cluster.send('overview', cluster.overview());
     await page.getByText('Nobody leads', { exact: true }).waitFor();
     assert.equal(await page.locator('#announcer').innerText(), 'Nobody leads.');
+    await page.locator('.card-leader').getByText('no quorum: 1 of 3 servers up; start s2 or s3').waitFor();
   });
 });
 

@@ -60,9 +60,14 @@ class LanguagesTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
         self.addCleanup(self.directory.cleanup)
+        self.server = "127.0.0.1:0"
+        self.start_server()
+
+    def start_server(self):
+        """At the same address as before, with the limits that it has unless told otherwise."""
         self.musterd = Child([PROGRAMS / "musterd", "--engine",
                               f"file://{self.directory.name}/store", "--id", "s1", "--insecure",
-                              "--listen", "127.0.0.1:0", "--data-dir", self.directory.name])
+                              "--listen", self.server, "--data-dir", self.directory.name])
         self.addCleanup(self.musterd.end)
         self.server = self.musterd.await_line(r"gRPC on (\S+)")[1]
         self.musterd.await_line("leading")
@@ -76,10 +81,25 @@ class LanguagesTest(unittest.TestCase):
         shown = subprocess.run([PROGRAMS / "muster", "nodes", "--server", self.server],
                                capture_output=True, text=True, check=True).stdout
         self.assertRegex(shown, r"n1 +object +ACTIVE")
+        # It leaves while its server is away: what it asked for may have been done or not, so it asks again.
+        self.musterd.process.kill()
+        self.musterd.end()
+        node.process.send_signal(signal.SIGTERM)
+        self.start_server()
         self.assertEqual(node.end(), 0)
         left = subprocess.run([PROGRAMS / "muster", "nodes", "--server", self.server],
                               capture_output=True, text=True, check=False)
         self.assertEqual(left.returncode, 1, left.stdout)
+
+    def test_heartbeats_are_no_faster_than_the_default_limits_allow(self):
+        options = subprocess.run([PROGRAMS / "musterd", "--help"], capture_output=True, text=True, check=True)
+        per_minute = int(re.search(r"--limits-heartbeat.*?; (\d+):", options.stdout)[1])
+        python = (SOURCE / "examples/python/node.py").read_text()
+        node = (SOURCE / "examples/node/node.js").read_text()
+        seconds = [int(re.search(r"HEARTBEAT_SECONDS = (\d+)", python)[1]),
+                   int(re.search(r"HEARTBEAT_MS = (\d+)", node)[1]) / 1000]
+        for each in seconds:
+            self.assertLessEqual(60 / each, per_minute)
 
     def test_python(self):
         self.lives_a_life([PYTHON, SOURCE / "examples/python/node.py"],

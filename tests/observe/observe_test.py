@@ -288,7 +288,7 @@ class ObserveTest(unittest.TestCase):
         # What nobody has told the new leader is not known, rather than 0.
         row = eventually("what is known of the old one", lambda: [
             s for s in fetch_json(new.http + "/api/overview")["servers"]
-            if s["id"] == old.name and s["role"] in ("unheard", "unreachable")])[0]
+            if s["id"] == old.name and s["role"] in ("unknown", "unreachable")])[0]
         self.assertEqual((row["appliedIndex"], row["lagEntries"]), (None, None))
         new.process.terminate()
         self.assertEqual(new.process.wait(timeout=LIMIT_SECONDS), 0)

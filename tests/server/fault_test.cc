@@ -168,7 +168,7 @@ TEST(EngineOutageTest, ReadsGoOnAndSayHowOldTheyAreAndWritesComeBackByThemselves
   EXPECT_TRUE(put_soon(s1, "k", "after"));
   EXPECT_EQ(get(s2, "k"), "after");
   EXPECT_TRUE(eventually([&] { return topology(s2, false).age_ms() < 4000; }));
-  EXPECT_TRUE(eventually([&] { return remembers(s1, "the engine answers again"); }));
+  EXPECT_TRUE(eventually([&] { return remembers(s1, "the engine is reachable again"); }));
 }
 
 }  // namespace fault_test

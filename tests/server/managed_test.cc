@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "tests/cli/muster_program.h"
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
@@ -86,6 +87,32 @@ TEST_F(ManagedTest, ARollingRestartLosesNothingWhileClientsWrite) {
   }
   ASSERT_TRUE(writer.more(20));
   expect_all(all(), writer.finish());
+}
+
+// Takes about 20 s: members find out by their own timeouts that the others are gone, and a server is
+// called unreachable after 10 s.
+TEST_F(ManagedTest, WhoHasNoQuorumSaysSoAndWhomToStart) {
+  found(3);
+  ASSERT_TRUE(writes(*servers_[0], "a"));
+  servers_[1]->kill();
+  servers_[2]->kill();
+  const std::string reason = "no quorum: 1 of 3 servers up; start s2 or s3";
+  EXPECT_TRUE(eventually([&] { return health(*servers_[0]).reason() == reason; }))
+      << health(*servers_[0]).reason();
+  EXPECT_FALSE(health(*servers_[0]).healthy());
+  // The same of one that has just been started, and for people.
+  servers_[0]->kill();
+  servers_[0]->start_soon();
+  EXPECT_TRUE(eventually([&] { return health(*servers_[0]).reason() == reason; }))
+      << health(*servers_[0]).reason();
+  const Outcome shown = run_muster({"health", "--server", servers_[0]->address()});
+  EXPECT_EQ(shown.code, 1);
+  EXPECT_EQ(shown.out, "not healthy: " + reason + "\n");
+  servers_[1]->start(60s);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = health(*servers_[0]);
+    return now.healthy() && now.reason().starts_with("2 of 3 servers up; start s3");
+  }));
 }
 
 // Takes about 7 s: five servers with their etcd start twice, and the lease of 2 s runs out after

@@ -105,7 +105,9 @@ void Musterd::await(Duration limit) {
         }
         Context context(1s);
         v1::HealthCheckResponse response;
-        return coordinator_->HealthCheck(&context, {}, &response).ok();
+        // One that has no state yet says so, and no more.
+        return coordinator_->HealthCheck(&context, {}, &response).ok() &&
+               response.raft_state() != v1::RAFT_STATE_UNKNOWN;
       },
       limit);
   if (!answers) throw std::runtime_error(id_ + " does not answer: " + log());

@@ -23,7 +23,8 @@ function leaderCard(app: App, signal: AbortSignal): HTMLElement {
   const name = h('p', { class: 'hero' }, '–');
   const since = h('p', { class: 'lead' }, ' ');
   const why = h('p', { class: 'note' }, ' ');
-  const element = card('Leader', name, since, why);
+  const reason = h('p', { class: 'note reason', role: 'status' });
+  const element = card('Leader', name, since, why, reason);
   element.classList.add('card-leader');
   const show = (): void => {
     const now = Date.now();
@@ -34,8 +35,10 @@ function leaderCard(app: App, signal: AbortSignal): HTMLElement {
     setText(name, leader?.id ?? 'Nobody leads');
     setText(since, leader ? `since ${clock(leader.sinceMs, now)}, for ` +
       `${duration(now - leader.sinceMs)} · epoch ${count(leader.epoch)} · ${leader.address}`
-      : overview.notReady || 'Writes wait until a server is elected; reads are answered.');
+      : 'Writes wait until a server is elected; reads are answered.');
     setText(why, leader?.why ?? '');
+    setText(reason, overview.health.reason);
+    setAttribute(reason, 'hidden', overview.health.reason === '');
   };
   app.overview.watch(signal, show);
   repeat(1000, signal, show);

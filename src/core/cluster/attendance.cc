@@ -4,6 +4,18 @@
 
 namespace muster::cluster {
 
+const char* role_of(Presence presence) {
+  switch (presence) {
+    case Presence::kUnknown:
+      return "unknown";
+    case Presence::kPresent:
+      return "follower";
+    case Presence::kAbsent:
+      return "unreachable";
+  }
+  return "unknown";
+}
+
 void Attendance::begin(MonoTime now) {
   began_ = now;
   heard_.clear();

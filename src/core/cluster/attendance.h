@@ -8,6 +8,23 @@
 
 namespace muster::cluster {
 
+/// Whoever has been silent for so long is not there. A few announcements long.
+inline constexpr Duration kAbsentAfter = 10s;
+
+/// Whether a server is there, as its leader knows.
+enum class Presence {
+  kUnknown,  ///< It has not been heard since the term began, which was a moment ago.
+  kPresent,
+  kAbsent,
+};
+/// `heard`: in this term.
+[[nodiscard]] inline Presence presence(Duration silence, bool heard) {
+  if (silence >= kAbsentAfter) return Presence::kAbsent;
+  return heard ? Presence::kPresent : Presence::kUnknown;
+}
+/// "follower", "unreachable" or "unknown": the part of a server that does not lead.
+[[nodiscard]] const char* role_of(Presence presence);
+
 /// When the leader last heard each server, in its term. Pure: told the time; one thread.
 class Attendance {
  public:
@@ -17,6 +34,9 @@ class Attendance {
   void forget(const std::string& id) { heard_.erase(id); }
   /// Counted from the beginning of the term for one that has not been heard in it.
   [[nodiscard]] Duration silence(const std::string& id, MonoTime now) const;
+  [[nodiscard]] Presence presence(const std::string& id, MonoTime now) const {
+    return cluster::presence(silence(id, now), heard_.contains(id));
+  }
 
   /// Whether the leader is better off following: so many other servers are at work, as the engine
   /// shows, and none of them has reached it for `patience`, which is longer than the engine takes
@@ -28,8 +48,5 @@ class Attendance {
   MonoTime began_{};
   std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
 };
-
-/// Whoever has been silent for so long is not there. A few announcements long.
-inline constexpr Duration kAbsentAfter = 10s;
 
 }  // namespace muster::cluster

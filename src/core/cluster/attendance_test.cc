@@ -20,6 +20,17 @@ TEST(AttendanceTest, SilenceCountsFromTheLastWordOrTheBeginningOfTheTerm) {
   EXPECT_EQ(attendance.silence("s3", kBegin + 1h), 0s);
 }
 
+TEST(AttendanceTest, AServerIsThereOnceHeardAndGoneAfterTenSeconds) {
+  Attendance attendance;
+  attendance.begin(kBegin);
+  attendance.heard("s2", kBegin + 2s);
+  EXPECT_EQ(attendance.presence("s2", kBegin + 11s), Presence::kPresent);
+  EXPECT_EQ(attendance.presence("s2", kBegin + 12s), Presence::kAbsent);
+  EXPECT_EQ(attendance.presence("s3", kBegin + 9s), Presence::kUnknown);
+  EXPECT_EQ(attendance.presence("s3", kBegin + 10s), Presence::kAbsent);
+  EXPECT_STREQ(role_of(Presence::kAbsent), "unreachable");
+}
+
 TEST(AttendanceTest, ALeaderThatNobodyReachesAnyMoreIsDeserted) {
   Attendance attendance;
   attendance.begin(kBegin);

@@ -104,6 +104,20 @@ std::string leader(const Decision& d) {
   }
 }
 
+std::string server(const Decision& d) {
+  const std::string name = "server " + d.subject;
+  switch (d.why) {
+    case Why::kSilence:
+      return name + " is unreachable";
+    case Why::kHeartbeat:
+      return name + " is reachable again";
+    case Why::kForgotten:
+      return name + " was removed" + asked(d);
+    default:
+      return name + " announced itself" + asked(d);
+  }
+}
+
 std::string plain(const Decision& d) {
   switch (d.kind) {
     case DecisionKind::kTransition:
@@ -120,10 +134,9 @@ std::string plain(const Decision& d) {
                  ? std::string("the brake holds nobody back any more")
                  : std::string("too many nodes went DOWN at once; the brake holds others back");
     case DecisionKind::kEngine:
-      return "the engine answers again";
+      return "the engine is reachable again";
     case DecisionKind::kServer:
-      return "server " + d.subject +
-             (d.why == Why::kForgotten ? " was removed" : " announced itself") + asked(d);
+      return server(d);
     case DecisionKind::kRing:
       return "the hash ring was changed" + asked(d);
     default:

@@ -28,6 +28,7 @@ enum ManifestField : std::uint32_t {
   kManifestFloor = 8,
   kManifestPending = 9,
   kManifestOpenedBy = 10,
+  kManifestCluster = 11,
 };
 enum HeadField : std::uint32_t { kHeadVersion = 1, kHeadPosition = 2, kPart = 3 };
 enum PartField : std::uint32_t { kPartBytes = 1, kPartDigest = 2 };
@@ -133,6 +134,9 @@ void read_manifest_field(WireReader& reader, Manifest& manifest) {
     case kManifestOpenedBy:
       manifest.opened_by.push_back(reader.text());
       break;
+    case kManifestCluster:
+      manifest.cluster = reader.text();
+      break;
     default:
       reader.keep(manifest.unknown);
   }
@@ -152,6 +156,7 @@ std::string encode_manifest(const Manifest& manifest) {
   writer.number(kManifestFloor, manifest.floor.value());
   writer.text(kManifestPending, manifest.pending);
   for (const std::string& move : manifest.opened_by) writer.message(kManifestOpenedBy, move);
+  writer.text(kManifestCluster, manifest.cluster);
   writer.raw(manifest.unknown);
   std::string body = std::move(writer).take();
   seal_with_digest(body);

@@ -34,6 +34,7 @@ struct Manifest {
   Index floor;          ///< The highest number whose deletion may have begun.
   std::string pending;  ///< The move or restore that is still filling this store; then not a log.
   std::vector<std::string> opened_by;  ///< Moves that ended here: their seals do not bind.
+  std::string cluster;  ///< The name of the cluster whose log this is; empty: it has none.
   std::string unknown;
   bool operator==(const Manifest&) const = default;
 };

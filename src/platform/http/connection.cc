@@ -111,10 +111,16 @@ Connection::Phase Connection::phase() const {
   return served_ && received_.empty() ? Phase::kIdle : Phase::kArriving;
 }
 
+// An answer that its client has not taken is held here: the next request waits for that, or one
+// that asks without reading would make this process hold whatever it asks for.
+bool Connection::busy() const {
+  return !streaming_ && (answering_ || !unsent_.empty());
+}
+
 void Connection::watch() {
   if (!fd_.valid()) return;
   std::uint32_t events = EPOLLIN | EPOLLRDHUP;
-  if (answering_ && !streaming_) events = EPOLLRDHUP;
+  if (busy()) events = EPOLLRDHUP;
   // What is known already would be told again and again.
   if (hung_up_) events &= ~static_cast<std::uint32_t>(EPOLLRDHUP);
   if (read_all_) events = 0;
@@ -143,7 +149,7 @@ void Connection::run() {
   }
   if (flush() == Io::kGone) return close();
   if (ending_ && unsent_.empty()) return close();
-  if (ending_ || (answering_ && !streaming_)) return;
+  if (ending_ || busy()) return;
   if (receive() == Io::kGone || (streaming_ && hung_up_)) return close();
   if (!answering_) next_request();
 }

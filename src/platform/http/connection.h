@@ -16,8 +16,8 @@
 namespace muster::http {
 
 /// One client of a Server, from accept to close: it reads a request, hands it on, writes the
-/// answer, and begins anew. One request at a time; what the client sends meanwhile waits in the
-/// socket. Loop thread only.
+/// answer, and begins anew. One request at a time: the next is read when the client has taken the
+/// whole answer to the last; what it sends meanwhile waits in the socket. Loop thread only.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Host {
@@ -57,6 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// What a step on the socket wants next.
   enum class Io { kDone, kAgain, kGone };
 
+  /// Reads no request now: the last one is not answered, or its answer not taken.
+  [[nodiscard]] bool busy() const;
   void ready();
   void run();
   Io handshake();

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "platform/system_clock.h"
 #include "platform/testing/loopback.h"
 #include "platform/unique_fd.h"
 
@@ -45,6 +46,9 @@ class HttpServerTest : public ::testing::Test {
       stream_ = exchange;
     } else if (path == "/later") {
       thread_.loop().post([exchange] { exchange->reply({200, "text/plain", body("late"), {}}); });
+    } else if (path == "/large") {
+      ++large_;
+      exchange->reply({200, "text/plain", large_body_, {}});
     } else if (path == "/held") {
       held_.push_back(exchange);
     } else if (path != "/dropped") {
@@ -79,6 +83,8 @@ class HttpServerTest : public ::testing::Test {
   ExchangePtr stream_;
   std::vector<ExchangePtr> held_;
   std::function<void()> look_;
+  const Body large_body_ = body(std::string(std::size_t{8} << 20, 'x'));
+  int large_ = 0;  ///< Asked for so often, as far as the server has read.
   std::uint16_t port_ = 0;
 };
 
@@ -120,6 +126,48 @@ TEST_F(HttpServerTest, CutsOffAReaderThatFallsBehind) {
     });
   }
   EXPECT_TRUE(over);
+}
+
+// Whoever asks and does not read makes the server hold one answer, not one for each request.
+TEST_F(HttpServerTest, ReadsTheNextRequestWhenTheLastAnswerWasTaken) {
+  start();
+  const UniqueFd client = dial();
+  constexpr int kAsked = 10;
+  for (int i = 0; i < kAsked; ++i) send(client, "GET /large HTTP/1.1\r\n\r\n");
+  // Each of these goes through the loop, which would read one of the others each time.
+  const UniqueFd other = dial();
+  for (int i = 0; i < 2 * kAsked; ++i) {
+    send(other, "GET /a HTTP/1.1\r\n\r\n");
+    ASSERT_TRUE(read_until(other, "/a").ends_with("/a"));
+  }
+  // The kernel takes some megabytes of answers for the client, but never two of these.
+  thread_.run([&] { EXPECT_LE(large_, 2); });
+  std::string chunk(1 << 20, '\0');
+  const std::size_t whole = kAsked * large_body_->size();
+  for (std::size_t taken = 0; taken < whole;) {
+    const ssize_t count = ::recv(client.get(), chunk.data(), chunk.size(), 0);
+    ASSERT_GT(count, 0) << taken;
+    taken += static_cast<std::size_t>(count);
+  }
+  thread_.run([&] { EXPECT_EQ(large_, kAsked); });
+}
+
+// One that sends a byte now and then is as slow as one that sends none.
+TEST_F(HttpServerTest, NoByteOfAHeadProlongsItsTime) {
+  ServerOptions options;
+  options.head_timeout = 300ms;
+  start(options);
+  const UniqueFd slow = dial();
+  const timeval pause{0, 5000};
+  ::setsockopt(slow.get(), SOL_SOCKET, SO_RCVTIMEO, &pause, sizeof pause);
+  send(slow, "GET / HTTP/1.1\r\nX-Slow: ");
+  const auto begun = boot_now();
+  char none = 0;
+  bool ended = false;
+  while (!ended && boot_now() - begun < 5s) {
+    ended = ::send(slow.get(), "x", 1, MSG_NOSIGNAL) != 1 || ::recv(slow.get(), &none, 1, 0) == 0;
+  }
+  EXPECT_TRUE(ended);
 }
 
 TEST_F(HttpServerTest, EndsAHeadThatNeverComesAndARequestThatNobodyAnswers) {

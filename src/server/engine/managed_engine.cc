@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "core/engine/quorum.h"
 #include "server/engine/admissions.h"
 #include "server/engine/etcd_admin.h"
 
@@ -20,6 +21,7 @@ constexpr Duration kVitalsTimeout = 1s;
 constexpr Duration kVitalsInterval = 50ms;
 /// What the etcd of a musterd that was killed is given to disappear.
 constexpr Duration kReleaseTimeout = 3s;
+constexpr Duration kCountInterval = 1s;
 constexpr Duration kBackoffMin = 100ms;
 constexpr Duration kBackoffMax = 5s;
 constexpr Duration kStableAfter = 10s;
@@ -69,7 +71,9 @@ ManagedEngine::ManagedEngine(EventLoop& loop, engine::EngineOptions options)
       options_(std::move(options)),
       start_limit_(loop),
       timer_(loop),
-      views_(loop, options_.tls) {}
+      views_(loop, options_.tls) {
+  for (const auto& [name, address] : options_.peers) voters_[name] = options_.peer_url(address);
+}
 
 ManagedEngine::~ManagedEngine() = default;
 
@@ -172,6 +176,7 @@ void ManagedEngine::await_service() {
 
 void ManagedEngine::on_vitals(const Result<engine::Vitals>& vitals) {
   if (vitals && vitals->leader_id != 0 && !vitals->learner) return serve();
+  count_quorum();
   if (!vitals) {
     health_.words = "waiting for a majority of the members: " + vitals.error().message;
     if (!child_->last_error().empty()) health_.words += "; etcd said: " + child_->last_error();
@@ -180,6 +185,27 @@ void ManagedEngine::on_vitals(const Result<engine::Vitals>& vitals) {
                                     : "waiting for a majority of the members";
   }
   timer_.arm(kVitalsInterval, [this] { await_service(); });
+}
+
+// No member can tell while no majority agrees, so every one of them is asked whether it is there.
+void ManagedEngine::count_quorum() {
+  if (counting_ || voters_.size() < 2 || loop_.now() - counted_ < kCountInterval) return;
+  counting_ = true;
+  auto others = voters_;
+  others.erase(options_.name);
+  views_.look(others, loop_.now() + kVitalsTimeout, lifetime_.wrap([this](const auto& views) {
+    counting_ = false;
+    counted_ = loop_.now();
+    if (health_.state == State::kServing) return;
+    std::map<std::string, bool> up{{options_.name, true}};
+    for (const auto& [name, view] : views) up[name] = view.kind != engine::PeerView::Kind::kSilent;
+    quorum_ = engine::quorum_words(up);
+  }));
+}
+
+const std::string& ManagedEngine::trouble() const {
+  if (search_) return search_->words();
+  return quorum_.empty() ? health_.words : quorum_;
 }
 
 void ManagedEngine::serve() {
@@ -192,8 +218,15 @@ void ManagedEngine::serve() {
 
 void ManagedEngine::on_look(const Result<engine::UpkeepCycle::Finding>& finding) {
   if (!child_ || stopping_) return;
-  if (!finding) return enter(State::kNoLeader, finding.error().message);
+  if (!finding) {
+    count_quorum();
+    return enter(State::kNoLeader, finding.error().message);
+  }
   const engine::UpkeepSight& sight = finding->sight;
+  voters_.clear();
+  for (const engine::Member& member : sight.members) {
+    if (!member.learner && !member.name.empty()) voters_[member.name] = member.peer_url;
+  }
   health_.member_id = sight.vitals.member_id;
   health_.file_bytes = sight.vitals.file_bytes;
   const engine::Member* const leader = find_id(sight.members, sight.vitals.leader_id);
@@ -203,7 +236,10 @@ void ManagedEngine::on_look(const Result<engine::UpkeepCycle::Finding>& finding)
         State::kCorrupt,
         "etcd has found that its members' data differ; see its log for the one to replace");
   }
-  if (sight.vitals.leader_id == 0) return enter(State::kNoLeader, "no member leads");
+  if (sight.vitals.leader_id == 0) {
+    count_quorum();
+    return enter(State::kNoLeader, "no member leads");
+  }
   if (sight.full.empty()) return enter(State::kServing, "serving");
   enter(State::kFull, finding->plan.overfull
                           ? "the engine's quota of " + megabytes(options_.quota_bytes) +
@@ -280,6 +316,8 @@ void ManagedEngine::enter(State state, std::string words) {
   }
   health_.state = state;
   health_.words = std::move(words);
+  // What was counted is true of members that do not agree only.
+  if (state != State::kStarting && state != State::kNoLeader) quorum_.clear();
 }
 
 Status ManagedEngine::serving() const {

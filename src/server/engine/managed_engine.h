@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,6 +69,8 @@ class ManagedEngine {
   void stop(std::function<void()> done);
 
   [[nodiscard]] const EngineHealth& health() const { return health_; }
+  /// Why it does not serve, and what to do: the quorum that is missing, if it is that.
+  [[nodiscard]] const std::string& trouble() const;
 
   /// Only while it serves; kUnavailable otherwise.
   void members(Callback<engine::Members> done);
@@ -85,6 +88,7 @@ class ManagedEngine {
   void launch(const engine::StartPlan& plan);
   void await_service();
   void on_vitals(const Result<engine::Vitals>& vitals);
+  void count_quorum();
   void serve();
   void on_look(const Result<engine::UpkeepCycle::Finding>& finding);
   void on_child_ended(const engine::Diagnosis& diagnosis);
@@ -101,7 +105,11 @@ class ManagedEngine {
   Ended ended_;
   std::function<void()> stopped_;
   bool stopping_ = false;
-  std::string trouble_;  ///< Why etcd ended the last time.
+  std::string trouble_;                        ///< Why etcd ended the last time.
+  std::map<std::string, std::string> voters_;  ///< Their peer addresses by name, as far as known.
+  bool counting_ = false;                      ///< Who of them is up is being asked.
+  MonoTime counted_{};
+  std::string quorum_;  ///< What came of it; empty while the engine serves.
   Duration backoff_{0};
   MonoTime serving_since_{};
   Timer start_limit_;

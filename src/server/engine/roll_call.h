@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "platform/event_loop.h"
+#include "platform/http/server.h"
 #include "server/config_address.h"
 #include "store/open.h"
 
@@ -13,23 +15,27 @@ namespace muster::engine {
 /// there and has no data yet. The others ask with the request that a running engine answers with
 /// its members, so that one question tells all cases apart.
 ///
-/// With TLS (1.3) only holders of a server's certificate are answered, as by etcd. A thread of its
-/// own; start and destroy it on one thread. Destroying it frees the address.
+/// With TLS (1.3) only holders of a server's certificate are answered, as by etcd. Loop thread
+/// only. Destroying it frees the address.
 class RollCall {
  public:
-  RollCall();
-  ~RollCall();
+  RollCall(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
   RollCall(const RollCall&) = delete;
   RollCall& operator=(const RollCall&) = delete;
 
-  /// kUnavailable when the address is taken, kInvalid when the certificates cannot be used.
-  [[nodiscard]] Status start(const std::string& name, const Address& listen, const TlsFiles& tls);
+  /// Answers with the port. kUnavailable when the address is taken, kInvalid when the certificates
+  /// cannot be used.
+  [[nodiscard]] Result<std::uint16_t> start(const Address& listen, const TlsFiles& tls);
   /// From now on it says, too, that this server has seen all of its peers without data.
-  void saw_all();
+  void saw_all() { saw_all_ = true; }
 
  private:
-  class Server;
-  std::unique_ptr<Server> server_;
+  void answer(http::Exchange& exchange) const;
+
+  EventLoop& loop_;
+  const std::string name_;
+  bool saw_all_ = false;
+  std::unique_ptr<http::Server> server_;
 };
 
 /// The path of the question, etcd's own.

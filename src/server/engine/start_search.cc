@@ -12,8 +12,8 @@ constexpr Duration kLookInterval = 200ms;
 
 }  // namespace
 
-StartSearch::StartSearch(Loop& loop, const EngineOptions& options, const DataDirectory& directory,
-                         PeerViews& views, Found found)
+StartSearch::StartSearch(EventLoop& loop, const EngineOptions& options,
+                         const DataDirectory& directory, PeerViews& views, Found found)
     : options_(options),
       directory_(directory),
       views_(views),
@@ -35,10 +35,10 @@ void StartSearch::look() {
   // Whoever is alone has nobody to answer.
   const bool alone = others.empty() && options_.join.empty();
   if (!sight.has_data && !alone && !roll_call_) {
-    auto roll_call = std::make_unique<RollCall>();
-    const Status status = roll_call->start(options_.name, options_.peer_listen, options_.tls);
-    if (status.is(Errc::kUnavailable)) return again(status.error().message);
-    if (!status) return finish(status.error());
+    auto roll_call = std::make_unique<RollCall>(loop_, options_.name);
+    const auto port = roll_call->start(options_.peer_listen, options_.tls);
+    if (port.is(Errc::kUnavailable)) return again(port.error().message);
+    if (!port) return finish(port.error());
     roll_call_ = std::move(roll_call);
   }
   if (sight.has_data) others.clear();

@@ -6,6 +6,7 @@
 
 #include "base/loop.h"
 #include "core/engine/start_plan.h"
+#include "platform/event_loop.h"
 #include "server/engine/data_directory.h"
 #include "server/engine/engine_options.h"
 #include "server/engine/peer_views.h"
@@ -20,7 +21,7 @@ class StartSearch {
   /// kRestart, kBootstrap or kJoin; or why there is no way.
   using Found = std::function<void(Result<StartPlan>)>;
 
-  StartSearch(Loop& loop, const EngineOptions& options, const DataDirectory& directory,
+  StartSearch(EventLoop& loop, const EngineOptions& options, const DataDirectory& directory,
               PeerViews& views, Found found);
 
   void begin() { look(); }
@@ -37,7 +38,7 @@ class StartSearch {
   const EngineOptions& options_;
   const DataDirectory& directory_;
   PeerViews& views_;
-  Loop& loop_;
+  EventLoop& loop_;
   Found found_;
   std::string words_;
   bool saw_all_ = false;

@@ -289,9 +289,11 @@ void Api::metrics(const http::ExchangePtr& exchange) {
 
 void Api::ready(const http::ExchangePtr& exchange) {
   with_.ask({}, [this, exchange](const PicturePtr& picture) {
-    const std::string& why = picture->overview.not_ready;
-    if (!why.empty()) return refuse(exchange, 503, why);
-    reply(exchange, {200, "application/json", http::body("{\"ready\":true}\n"), {}});
+    const cluster::Verdict& verdict = picture->overview.verdict;
+    if (!verdict.healthy) return refuse(exchange, 503, verdict.reason);
+    Json json{{"ready", true}};
+    if (!verdict.reason.empty()) json["reason"] = verdict.reason;
+    reply(exchange, {200, "application/json", http::body(dump(json) + "\n"), {}});
   });
 }
 

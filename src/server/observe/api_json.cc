@@ -75,7 +75,7 @@ Json to_json(const Overview& o) {
   counts["total"] = o.nodes;
   json["counts"] = std::move(counts);
   json["watchers"] = o.watchers;
-  json["notReady"] = o.not_ready;
+  json["health"] = {{"healthy", o.verdict.healthy}, {"reason", o.verdict.reason}};
   json["build"] = {{"version", build_info().version}, {"commit", build_info().commit}};
   return json;
 }

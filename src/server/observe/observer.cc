@@ -13,10 +13,6 @@ namespace {
 constexpr Duration kFlushAfter = 250ms;
 constexpr Duration kOverviewEvery = 1s;
 constexpr Duration kRowsKept = 250ms;
-/// A server that was not seen for so long is called unreachable.
-constexpr Duration kUnreachable = 10s;
-/// A server that has not heard from its engine for so long is not to be relied on.
-constexpr Duration kOutOfTouch = 10s;
 constexpr std::size_t kNamespacesMax = 1000;
 /// Changes beyond this are not worth telling one by one.
 constexpr std::size_t kChangedMax = 20'000;
@@ -154,7 +150,7 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
   const rlog::ReplicatedLog& log = subject_->replica->log();
   const std::uint64_t head = log.head_seen().value();
   for (const auto& [id, server] : subject_->replica->state().servers()) {
-    ServerRow row{id, server.address, "unheard", {}, {}, {}, server.version};
+    ServerRow row{id, server.address, "unknown", {}, {}, {}, server.version};
     const auto seen = sightings.find(id);
     if (id == options_.server) {
       row.role = "follower";
@@ -164,8 +160,7 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
       // A leader knows nothing yet of one that has not announced itself in its term.
       if (seen->second.applied > 0) row.applied_index = seen->second.applied;
       row.last_seen = seen->second.ago;
-      if (row.applied_index) row.role = "follower";
-      if (seen->second.ago >= kUnreachable) row.role = "unreachable";
+      row.role = role_of(seen->second.presence());
     } else if (id == leader.id) {
       row.applied_index = head;
     }
@@ -176,12 +171,29 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
   return rows;
 }
 
+cluster::Verdict Observer::verdict() const {
+  cluster::HealthSight sight;
+  sight.waiting = not_ready_;
+  sight.engine = options_.engine;
+  if (options_.engine_trouble) sight.engine_trouble = options_.engine_trouble();
+  if (subject_) {
+    const LeaderView leader = subject_->leader();
+    sight.age = subject_->replica->age();
+    sight.leader_known = !leader.id.empty();
+    for (const auto& [id, sighting] : subject_->sightings()) {
+      const bool there = id == options_.server || id == leader.id;
+      sight.servers[id] = there ? cluster::Presence::kPresent : sighting.presence();
+    }
+  }
+  return judge(sight);
+}
+
 Overview Observer::overview() const {
   Overview o;
   o.server = options_.server;
   o.engine = options_.engine;
   o.now = loop_.wall_now();
-  o.not_ready = not_ready_;
+  o.verdict = verdict();
   if (options_.engine_health) o.engine_health = options_.engine_health();
   if (!subject_) return o;
   const Replica& replica = *subject_->replica;
@@ -198,20 +210,17 @@ Overview Observer::overview() const {
                           membership::NodeState::kDown}) {
     o.counts[each] = state.topology().count(each);
   }
-  const bool out_of_touch = replica.age() > kOutOfTouch;
   if (o.engine_health.empty()) {
-    o.engine_health = out_of_touch ? "has not answered for " + format_duration(replica.age())
-                                   : std::string("answers");
+    o.engine_health = replica.age() > cluster::kOutOfTouch
+                          ? "has not answered for " + format_duration(replica.age())
+                          : std::string("answers");
   }
-  if (leader.id.empty()) {
-    o.not_ready = "nobody is known to lead";
-  } else {
+  if (!leader.id.empty()) {
     const auto last = state.decisions().last_about(cluster::kServersSubject);
     const bool known = last && last->to == leader.id;
     o.leader = LeaderRow{leader.id, leader.address, leader.epoch.value(),
                          known ? last->at : WallTime{}, known ? cluster::sentence(*last) : ""};
   }
-  if (out_of_touch) o.not_ready = "the engine " + o.engine_health;
   o.servers = servers(leader);
   return o;
 }

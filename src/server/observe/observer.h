@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "core/cluster/verdict.h"
 #include "core/membership/failure_detector.h"
 #include "core/membership/options.h"
 #include "server/observe/metrics.h"
@@ -41,6 +42,8 @@ class Observer {
     membership::Options membership;
     /// How the engine is, in words; empty: as far as the log can tell.
     std::function<std::string()> engine_health{};
+    /// What is wrong with it; empty: nothing that it knows of.
+    std::function<std::string()> engine_trouble{};
     /// What only the server knows: calls and connections; certificate and list where there are
     /// some.
     std::function<void(Metrics::Levels&)> levels{};
@@ -60,6 +63,8 @@ class Observer {
   void heartbeat_answered(Duration took) { series_.heartbeat(took); }
   void batch_written(std::size_t beats);
 
+  /// Whether this server can be relied on, and why not. All that say so ask here.
+  [[nodiscard]] cluster::Verdict verdict() const;
   [[nodiscard]] Picture look(const Query& query);
   /// Updates go there, at most four a second, while anybody listens.
   void listen(std::function<void(UpdatePtr)> listener) { listener_ = std::move(listener); }

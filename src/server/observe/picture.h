@@ -9,6 +9,7 @@
 
 #include "base/time.h"
 #include "core/cluster/decision_log.h"
+#include "core/cluster/verdict.h"
 #include "core/membership/node.h"
 #include "server/observe/series.h"
 
@@ -37,7 +38,7 @@ using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
 struct ServerRow {
   std::string id;
   std::string address;
-  std::string role;  ///< leader, follower, unreachable, or unheard: nothing is known yet.
+  std::string role;  ///< leader, follower, unreachable, or unknown: not heard yet.
   std::optional<std::uint64_t> applied_index;
   std::optional<std::uint64_t> lag_entries;
   /// Without an applied index: how long it has not been heard at least.
@@ -75,7 +76,7 @@ struct Overview {
   std::map<membership::NodeState, std::size_t> counts;
   std::size_t nodes = 0;
   std::size_t watchers = 0;
-  std::string not_ready;  ///< Why this server cannot be relied on; empty when it can.
+  cluster::Verdict verdict;
   WallTime now{};
 };
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "core/cluster/attendance.h"
 
 namespace muster::server {
 
@@ -10,6 +11,8 @@ namespace muster::server {
 struct Sighting {
   Duration ago{0};            ///< Since the term began for one that has not been heard in it.
   std::uint64_t applied = 0;  ///< How far it had read the log; 0 when it has not been heard.
+
+  [[nodiscard]] cluster::Presence presence() const { return cluster::presence(ago, applied > 0); }
 };
 
 }  // namespace muster::server

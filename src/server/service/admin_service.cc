@@ -102,6 +102,8 @@ void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRe
     info.set_id(id);
     info.set_address(server.address);
     info.set_leader(id == own_id_);
+    info.set_role(id == own_id_ ? "leader"
+                                : role_of(attendance_.presence(id, cluster_.loop().now())));
     info.set_version(server.version);
     info.set_announced_at(to_ms(server.announced_at));
     const Duration silence = attendance_.silence(id, cluster_.loop().now());
@@ -185,12 +187,16 @@ void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest&
   const std::uint64_t level = std::max<std::uint64_t>(request.command_level(), 1);
   const cluster::AnnounceServer said{request.id(), request.address(), request.version(), level, {}};
   const cluster::ServerEntry* known = cluster_.state().server(request.id());
-  if (known != nullptr) {
-    attendance_.heard(request.id(), cluster_.loop().now());
-    applied_[request.id()] = request.applied_index();
-  }
+  const auto heard = [this, id = request.id(), applied = request.applied_index()] {
+    attendance_.heard(id, cluster_.loop().now());
+    applied_[id] = applied;
+  };
+  if (known != nullptr) heard();
   if (known != nullptr && cluster::same(*known, said)) return answer();
-  cluster_.propose(call, said, [answer](const cluster::Answer&) { answer(); });
+  cluster_.propose(call, said, [heard, answer](const cluster::Answer&) {
+    heard();
+    answer();
+  });
 }
 
 std::map<std::string, Sighting> AdminService::sightings() const {

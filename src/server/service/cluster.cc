@@ -56,10 +56,19 @@ void log_outcome(const std::string& request, const char* command, const std::str
 
 void Cluster::at_leader(const rpc::CallPtr& call, const std::string& request,
                         std::function<void()> here) {
+  at_leader(call, request, std::move(here), [call](rpc::RpcStatus status, std::string answer) {
+    if (status.ok()) return call->reply(rpc::payload(std::move(answer)));
+    call->finish(std::move(status));
+  });
+}
+
+void Cluster::at_leader(const rpc::CallPtr& call, std::string request, std::function<void()> here,
+                        Answered done) {
   if (parts_.term.active()) return here();
-  if (call->forwarded()) return call->finish(not_leading(parts_.leader()));
-  pass_on(std::make_shared<Passage>(
-      Passage{call, request, std::move(here), parts_.loop.now() + patience(call->time_left())}));
+  if (call->forwarded()) return done(not_leading(parts_.leader()), {});
+  pass_on(
+      std::make_shared<Passage>(Passage{call, std::move(request), std::move(here), std::move(done),
+                                        parts_.loop.now() + patience(call->time_left())}));
 }
 
 void Cluster::pass_on(const std::shared_ptr<const Passage>& passage) {
@@ -67,10 +76,9 @@ void Cluster::pass_on(const std::shared_ptr<const Passage>& passage) {
   if (parts_.term.active()) return passage->here();
   ask_leader(passage->call, passage->request,
              lifetime_.wrap([this, passage](rpc::RpcStatus status, std::string answer) {
-               if (status.ok()) return passage->call->reply(rpc::payload(std::move(answer)));
                const MonoTime next = parts_.loop.now() + kLookInterval;
-               if (!may_pass(status) || next > passage->until) {
-                 return passage->call->finish(std::move(status));
+               if (status.ok() || !may_pass(status) || next > passage->until) {
+                 return passage->done(std::move(status), std::move(answer));
                }
                parts_.loop.at(next, lifetime_.wrap([this, passage] { pass_on(passage); }));
              }));
@@ -81,8 +89,7 @@ void Cluster::only_at_leader(const rpc::CallPtr& call, const std::function<void(
   call->finish(not_leading(parts_.leader()));
 }
 
-void Cluster::ask_leader(const rpc::CallPtr& call, std::string request,
-                         std::function<void(rpc::RpcStatus, std::string)> done) {
+void Cluster::ask_leader(const rpc::CallPtr& call, std::string request, Answered done) {
   const LeaderView leader = parts_.leader();
   if (call->forwarded() || leader.self || leader.address.empty()) {
     return done(not_leading(leader), {});

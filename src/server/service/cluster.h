@@ -33,6 +33,8 @@ class Cluster {
     Guard& guard;
     Observer& observer;
     std::function<LeaderView()> leader;
+    std::string id;       ///< Of this server.
+    std::string process;  ///< Random: another one after every start.
   };
   explicit Cluster(Parts parts) : parts_(std::move(parts)), lane_(parts_.loop) {}
 
@@ -44,6 +46,8 @@ class Cluster {
   [[nodiscard]] bool is_other(const std::string& history) const {
     return !history.empty() && history != this->history();
   }
+  [[nodiscard]] const std::string& id() const { return parts_.id; }
+  [[nodiscard]] const std::string& process() const { return parts_.process; }
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }
@@ -63,9 +67,11 @@ class Cluster {
   /// Runs `here` when this server leads; otherwise the caller is told who does. For what may take
   /// longer than a call is passed on for.
   void only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here);
-  /// The message for the leader and its answer, for a stream that goes on; `here` as above.
-  void ask_leader(const rpc::CallPtr& call, std::string request,
-                  std::function<void(rpc::RpcStatus, std::string)> done);
+  /// The same for one message of a stream that goes on: `done` hears the leader's answer, or why
+  /// there was none for as long as a call is held.
+  using Answered = std::function<void(rpc::RpcStatus status, std::string answer)>;
+  void at_leader(const rpc::CallPtr& call, std::string request, std::function<void()> here,
+                 Answered done);
 
   /// Has a command applied; one that is not valid is refused.
   void propose(const cluster::Command& command, Callback<cluster::Answer> done);
@@ -86,9 +92,11 @@ class Cluster {
     rpc::CallPtr call;
     std::string request;
     std::function<void()> here;
+    Answered done;
     MonoTime until;
   };
   void pass_on(const std::shared_ptr<const Passage>& passage);
+  void ask_leader(const rpc::CallPtr& call, std::string request, Answered done);
 
   Parts parts_;
   std::uint64_t requests_ = 0;  ///< Named here so far.

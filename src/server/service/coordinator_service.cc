@@ -14,8 +14,6 @@ namespace muster::server {
 namespace {
 
 constexpr int kBatchBeatsMax = 10'000;
-/// A server that has not heard from its engine for so long says that it is not well.
-constexpr Duration kOutOfTouch = 10s;
 
 /// Why a registration was refused. The id is taken, unless it is this very process that must not
 /// return.
@@ -118,7 +116,11 @@ v1::HealthCheckResponse CoordinatorService::health() const {
   const LeaderView leader = cluster_.leader();
   const membership::Topology& topology = cluster_.state().topology();
   v1::HealthCheckResponse response;
-  response.set_healthy(!leader.id.empty() && cluster_.replica().age() < kOutOfTouch);
+  const cluster::Verdict verdict = cluster_.observer().verdict();
+  response.set_healthy(verdict.healthy);
+  response.set_reason(verdict.reason);
+  response.set_server_id(cluster_.id());
+  response.set_process_id(cluster_.process());
   response.set_raft_state(raft_state(leader));
   response.set_raft_term(leader.epoch.value());
   response.set_committed_index(cluster_.replica().log().head_seen().value());
@@ -249,9 +251,10 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
     batch_ = screened->take();
     return;
   }
-  // T09: a follower's heartbeats reach the leader, or are refused.
-  cluster_.ask_leader(
+  // T09: a follower's heartbeats reach the leader, or are refused; the stream outlives a leader.
+  cluster_.at_leader(
       call, screened->whole() ? bytes : screened->batch().SerializeAsString(),
+      [this, screened, complete] { complete(note(screened->batch())); },
       [call, screened, complete](rpc::RpcStatus status, const std::string& own) {
         if (!status.ok()) {
           screened->give_back();

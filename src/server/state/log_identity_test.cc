@@ -28,5 +28,15 @@ TEST(LogIdentityTest, AFileThatSaysNothingIsNotTakenForNone) {
   EXPECT_TRUE(known_log(dir.path()).is(Errc::kCorrupt));
 }
 
+TEST(LogIdentityTest, ADirectoryIsOneServers) {
+  const file::TempDir dir;
+  ASSERT_TRUE(claim_directory(dir.path(), "s1").ok());
+  EXPECT_TRUE(claim_directory(dir.path(), "s1").ok());
+  const Status refused = claim_directory(dir.path(), "s2");
+  ASSERT_TRUE(refused.is(Errc::kConflict));
+  EXPECT_NE(refused.error().message.find("belongs to server s1"), std::string::npos);
+  EXPECT_TRUE(claim_directory("", "s2").ok());
+}
+
 }  // namespace log_identity_test
 }  // namespace muster::server

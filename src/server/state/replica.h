@@ -65,6 +65,12 @@ class Replica final : public rlog::StateMachine {
 
   [[nodiscard]] const cluster::ClusterState& state() const { return state_; }
   [[nodiscard]] const rlog::ReplicatedLog& log() const { return log_; }
+  /// How long the engine has owed an answer to the log; zero while it owes none. Not the age: who
+  /// has nothing to write asks only now and then.
+  [[nodiscard]] Duration engine_silence() const {
+    const auto since = log_.unanswered_since();
+    return since ? loop_.now() - *since : Duration(0);
+  }
   /// How old what this server serves may be.
   [[nodiscard]] Duration age() const { return loop_.now() - log_.last_contact(); }
 

@@ -1,0 +1,140 @@
+// Servers on a simulated engine, an hour in a moment: what they tell of themselves and each other.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "muster/v1/coordinator.pb.h"
+#include "tests/sim/cluster/hosts.h"
+
+namespace muster::sim {
+namespace servers_test {
+
+using cluster::DecisionKind;
+
+/// Three servers and an engine that pushes, as etcd does, or one that does not, as S3.
+class ServersTest : public ::testing::TestWithParam<bool> {
+ protected:
+  ServersTest() {
+    set_log_sink([](const LogLine&) {});
+    store_->guarded_put = GetParam();
+    store_->watch = GetParam();
+    setting_.server.lease_timeout = 2s;
+    for (int i = 1; i <= 3; ++i) {
+      setting_.servers.push_back("s" + std::to_string(i) + ":9000");
+      servers_.push_back(std::make_unique<ServerHost>(setting_, setting_.servers.back()));
+    }
+    for (const auto& server : servers_) server->start();
+    run(20s);
+  }
+  ~ServersTest() override {
+    for (const auto& server : servers_) server->kill();
+    EXPECT_EQ(invariants_.violation(), "");
+    set_log_sink({});
+  }
+
+  void run(Duration time) { world_.run(world_.now() + time); }
+  ServerHost& leader() {
+    for (const auto& server : servers_) {
+      if (server->runs() && server->peer().leader().self) return *server;
+    }
+    ADD_FAILURE() << "nobody leads";
+    return *servers_[0];
+  }
+  ServerHost& follower() {
+    for (const auto& server : servers_) {
+      if (server->runs() && !server->peer().leader().self) return *server;
+    }
+    ADD_FAILURE() << "nobody follows";
+    return *servers_[0];
+  }
+  /// The sentences of that kind, the oldest first.
+  std::vector<std::string> told(DecisionKind kind) {
+    std::vector<std::string> sentences;
+    const auto& log = leader().peer().replica().state().decisions();
+    for (const auto& each : log.last(log.size())) {
+      if (each->kind == kind) sentences.push_back(sentence(*each));
+    }
+    return sentences;
+  }
+
+  World world_{1};
+  std::shared_ptr<SharedStore> store_ = std::make_shared<SharedStore>();
+  Network network_{world_};
+  WorkJournal journal_;
+  Setting setting_{world_, network_, store_, invariants_, {}, {}, journal_, 0};
+  Invariants invariants_{world_, store_, setting_.server.membership, 0};
+  std::vector<std::unique_ptr<ServerHost>> servers_;
+};
+
+TEST_P(ServersTest, AnIdleHourHasNothingToTell) {
+  const auto before = leader().peer().replica().state().decisions().newest();
+  run(1h);
+  EXPECT_TRUE(told(DecisionKind::kEngine).empty());
+  EXPECT_EQ(leader().peer().replica().state().decisions().newest(), before);
+}
+
+TEST_P(ServersTest, AnEngineThatWasAwayIsTold) {
+  store_->faults.down = true;
+  run(40s);
+  store_->faults.down = false;
+  run(20s);
+  ASSERT_EQ(told(DecisionKind::kEngine).size(), 1U);
+  EXPECT_NE(told(DecisionKind::kEngine)[0].find("the engine is reachable again; it did not answer"),
+            std::string::npos);
+}
+
+TEST_P(ServersTest, AServerThatGoesAndComesIsTold) {
+  ServerHost& gone = follower();
+  const std::string name = "server " + gone.name().substr(0, gone.name().find(':'));
+  gone.kill();
+  run(30s);
+  const std::string went = name + " is unreachable; not heard for 10s";
+  ASSERT_FALSE(told(DecisionKind::kServer).empty());
+  EXPECT_EQ(told(DecisionKind::kServer).back(), went);
+  const std::size_t count = told(DecisionKind::kServer).size();
+  // The next leader knows that it has been told.
+  leader().kill();
+  run(60s);
+  for (const auto& server : servers_) {
+    if (!server->runs() && server.get() != &gone) server->start();
+  }
+  run(60s);
+  const auto later = told(DecisionKind::kServer);
+  EXPECT_EQ(std::count(later.begin(), later.end(), went), 1) << count;
+  gone.start();
+  run(20s);
+  EXPECT_EQ(told(DecisionKind::kServer).back(), name + " is reachable again");
+}
+
+// An agent's stream through a follower outlives the leader: it costs time and no error.
+TEST_P(ServersTest, AStreamOfHeartbeatsWaitsForTheNextLeader) {
+  Process agent(world_, 1, 0s);
+  SimTransport transport(network_, "agent", agent);
+  const auto connection = transport.connect(follower().name());
+  int answers = 0;
+  bool ended = false;
+  client::StreamEvents events;
+  events.message = [&](const std::string&) { ++answers; };
+  events.end = [&](const client::RpcStatus&) { ended = true; };
+  const auto stream = connection->stream("/muster.v1.CoordinatorService/HeartbeatStream",
+                                         std::nullopt, std::move(events));
+  stream->send(v1::HeartbeatBatch().SerializeAsString());
+  run(1s);
+  ASSERT_EQ(answers, 1);
+  leader().kill();
+  run(4s);  // Its lease has ended, whether or not another one leads by now.
+  stream->send(v1::HeartbeatBatch().SerializeAsString());
+  run(15s);
+  EXPECT_FALSE(ended);
+  EXPECT_EQ(answers, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, ServersTest, ::testing::Bool(),
+                         [](const auto& each) { return each.param ? "pushes" : "is_polled"; });
+
+}  // namespace servers_test
+}  // namespace muster::sim

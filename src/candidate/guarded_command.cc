@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "platform/system_clock.h"
 
 namespace muster {
@@ -40,7 +41,11 @@ GuardedCommand::GuardedCommand(EventLoop& loop, GuardianOptions options, Callbac
 
 GuardedCommand::~GuardedCommand() {
   if (socket_.valid()) loop_.unwatch_fd(socket_.get());
-  if (!guardian_) return;
+  if (!guardian_) {
+    if (group_) group_->kill();
+    drop_group();
+    return;
+  }
   loop_.unwatch_fd(guardian_->pidfd());
   kill();
   pollfd ended{guardian_->pidfd(), POLLIN, 0};
@@ -53,6 +58,7 @@ GuardedCommand::~GuardedCommand() {
     clean = kill_leftovers().none() ? clean + 1 : 0;
     ::sched_yield();
   }
+  drop_group();
 }
 
 Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadline) {
@@ -66,6 +72,15 @@ Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadl
   epoch_ = epoch;
   mark_ = "MUSTER_GUARDIAN=" + system_random().uuid();
 
+  std::vector<std::string> variables = command.environment ? *command.environment : environment();
+  // Beside one that is inherited: below a guardian that is below another, both are found.
+  variables.push_back(mark_);
+  const auto file = guardian::to_file(variables);
+  if (!file) return file.error();
+  if (options_.control_group) {
+    if (auto group = ControlGroup::make()) group_.emplace(std::move(*group));
+  }
+
   Command guardian{.argv = {options_.program}};
   for (std::string& each : guardian::to_arguments({.epoch = epoch,
                            .deadline = deadline,
@@ -74,19 +89,24 @@ Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadl
                            .grace = options_.grace,
                            .parent = ::getpid(),
                            .directory = command.directory,
-                           .argv = command.argv})) {
+                           .control_group = group_ ? group_->name() : "",
+                           .argv = command.argv,
+                           .environment = {}})) {
     guardian.argv.push_back(std::move(each));
   }
-  guardian.environment = command.environment ? *command.environment : environment();
-  guardian.environment->push_back(mark_);
   guardian.null_stdin = command.null_stdin;
-  guardian.descriptors = {{theirs.get(), guardian::kSocketFd}};
+  guardian.descriptors = {{theirs.get(), guardian::kSocketFd},
+                          {file->get(), guardian::kEnvironmentFd}};
+  if (group_) guardian.descriptors.emplace_back(group_->directory(), guardian::kControlGroupFd);
   for (const auto& each : command.descriptors) {
     MUSTER_CHECK(each.second < guardian::kSocketFd);
     guardian.descriptors.push_back(each);
   }
   auto process = spawn(guardian);
-  if (!process) return process.error();
+  if (!process) {
+    drop_group();
+    return process.error();
+  }
   guardian_.emplace(std::move(*process));
   if (const auto entry = look_at(guardian_->pid())) guardian_started_ = entry->started;
   loop_.watch_fd(socket_.get(), EPOLLIN, [this](std::uint32_t) { read_reports(); });
@@ -116,6 +136,7 @@ void GuardedCommand::kill() {
 // is there, all that the command has started is below it, and found without reading environments.
 void GuardedCommand::kill_beside_guardian() {
   if (!guardian_ || status_) return;
+  if (group_) group_->kill();
   // A child of the guardian that has not reaped it: the number is still that of the command.
   const auto leader = pid_ == 0 ? std::nullopt : look_at(pid_);
   if (leader && leader->parent == guardian_->pid()) kill_group(pid_);
@@ -162,7 +183,15 @@ void GuardedCommand::take(const guardian::Report& report) {
   switch (report.kind) {
     case Kind::kStarted:
       pid_ = report.pid;
+      if (group_ && report.code != 1) {
+        log_warn("a command could not enter its cgroup; the process table protects it",
+                 {{"cgroup", group_->name()}, {"pid", std::to_string(pid_)}});
+        drop_group();
+      }
       return callbacks_.started(pid_);
+    case Kind::kLeftovers:
+      if (callbacks_.leftovers) callbacks_.leftovers(report.pid);
+      return;
     case Kind::kFailed:
       error_ = Error{static_cast<Errc>(report.code), report.text.data()};
       return;
@@ -184,6 +213,7 @@ void GuardedCommand::on_guardian_ended() {
   const auto ended = guardian_->try_wait();
   MUSTER_CHECK(ended);
   guardian_.reset();
+  if (status_ || error_) drop_group();
   if (status_) return std::exchange(callbacks_.gone, {})(*status_);
   if (error_) return std::exchange(callbacks_.failed, {})(*error_);
   hunt_began_ = loop_.now();
@@ -194,17 +224,48 @@ void GuardedCommand::hunt() {
   Leftovers left = kill_leftovers();
   const bool long_enough = loop_.now() - hunt_began_ >= options_.kill_margin;
   // A process that hides both environment and arguments is not waited for without end.
-  if (long_enough) left.unclear = false;
+  if (long_enough && !(group_ && group_->populated())) left.unclear = false;
   clean_looks_ = left.none() ? clean_looks_ + 1 : 0;
-  if (clean_looks_ == kCleanLooks) return std::exchange(callbacks_.lost, {})();
+  if (clean_looks_ == kCleanLooks) {
+    const bool all = group_ || options_.adopts_orphans;
+    drop_group();
+    return std::exchange(callbacks_.lost, {})(all ? Lost::kAllKilled : Lost::kFoundKilled);
+  }
   hunt_timer_.arm(kHuntInterval, [this] { hunt(); });
   if (told_unkillable_ || left.living == 0 || !long_enough) return;
   told_unkillable_ = true;
   callbacks_.unkillable(left.living);
 }
 
+void GuardedCommand::drop_group() {
+  if (group_) group_->remove();
+  group_.reset();
+}
+
+// Below this process since the guardian has died: what left its session and its environment, or is
+// hidden or another user's, is found here.
+void GuardedCommand::kill_adopted(Leftovers& left) {
+  if (!options_.adopts_orphans) return;
+  each_stranger([&](pid_t pid) {
+    const auto entry = look_at(pid);
+    // Older ones were there before: children of what this process was before it became this
+    // program.
+    if (entry && (entry->ended() || entry->started < guardian_started_)) return;
+    table_.kill_descendants(pid);
+    if (::kill(pid, SIGKILL) != 0 && errno == ESRCH) return;
+    left.living = pid;
+  });
+}
+
 GuardedCommand::Leftovers GuardedCommand::kill_leftovers() {
   Leftovers left;
+  if (group_ && group_->populated()) {
+    group_->kill();
+    left.living = pid_;  // Or any other, where they are in cgroups below it.
+    left.unclear = true;
+    group_->each_process([&left](pid_t pid) { left.living = pid; });
+  }
+  kill_adopted(left);
   const pid_t session = ::getsid(0);
   std::vector<pid_t> groups, shared;
   // Each is asked as soon as it is seen: of a chain of processes, each the parent of the next, none

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "base/strong.h"
 #include "candidate/guardian.h"
+#include "platform/control_group.h"
 #include "platform/event_loop.h"
 #include "platform/process.h"
 #include "platform/process_table.h"
@@ -21,6 +22,11 @@ struct GuardianOptions {
   Duration kill_margin{};  ///< The guardian sends KILL this long before the deadline…
   Duration warning{};      ///< …and TERM this long before that, if nobody else has.
   Duration grace{};        ///< Between TERM and KILL when this process has died.
+  /// A cgroup of its own for the command, where one can be made.
+  bool control_group = true;
+  /// This process has called adopt_orphans(), and has no children but by spawn(): whatever else
+  /// becomes its child when a guardian dies was started by that guardian's command.
+  bool adopts_orphans = false;
 };
 
 /// Where muster-guardian is: beside this program, or in ../libexec/muster.
@@ -31,22 +37,30 @@ struct GuardianOptions {
 /// Guarantees: while this process or the guardian is scheduled, the command and everything it has
 /// started are killed before the deadline. gone() means that no process of it is left, daemons
 /// and double forks included. A guardian that is frozen is not needed for kill(): whatever is below
-/// it is killed from here. If it dies, this object kills what it can find by process group and by
-/// environment and says lost(): a process that has left both cannot be excluded, so nobody may be
-/// told that the work has stopped (G2, G4). What it finds and cannot kill within the margin is told
-/// as unkillable, and hunted until it is gone.
+/// it is killed from here. If it dies, this object kills what is in the command's cgroup, what this
+/// process adopts, and what it finds by process group and by environment, and says lost(): nobody
+/// may be told then that the work has stopped (G2, G4). Lost::kAllKilled: everything the command
+/// started and that was not moved away was found. What it finds and cannot kill within the margin
+/// is told as unkillable, and hunted until it is gone.
 ///
 /// Each start ends in exactly one of failed, gone, lost; the object may be destroyed inside of
 /// those. Destroying it earlier kills the command, and waits for that. Loop thread only, and that
 /// thread must outlive the object.
 class GuardedCommand {
  public:
+  /// What became of a command whose guardian died.
+  enum class Lost {
+    kAllKilled,
+    kFoundKilled,  ///< With neither a cgroup nor adoption, a process may have been missed.
+  };
   struct Callbacks {
     std::function<void(pid_t)> started{};
     std::function<void(pid_t)> unkillable{};  ///< It has been killed and is still there.
-    std::function<void(Error)> failed{};      ///< It never ran.
+    /// It ended by itself and left this process, and maybe others, which are being ended.
+    std::function<void(pid_t)> leftovers{};
+    std::function<void(Error)> failed{};  ///< It never ran.
     std::function<void(ExitStatus)> gone{};
-    std::function<void()> lost{};
+    std::function<void(Lost)> lost{};
   };
 
   GuardedCommand(EventLoop& loop, GuardianOptions options, Callbacks callbacks);
@@ -66,6 +80,8 @@ class GuardedCommand {
 
   [[nodiscard]] pid_t guardian_pid() const { return guardian_ ? guardian_->pid() : 0; }
   [[nodiscard]] bool told_unkillable() const { return told_unkillable_; }
+  /// Whether the command runs in a cgroup of its own; known once it has started.
+  [[nodiscard]] bool has_control_group() const { return group_.has_value(); }
 
  private:
   void order(guardian::Order order);
@@ -81,6 +97,8 @@ class GuardedCommand {
     [[nodiscard]] bool none() const { return living == 0 && !unclear; }
   };
   [[nodiscard]] Leftovers kill_leftovers();
+  void kill_adopted(Leftovers& left);
+  void drop_group();
 
   EventLoop& loop_;
   const GuardianOptions options_;
@@ -89,6 +107,7 @@ class GuardedCommand {
   Epoch epoch_;
   std::string mark_;  ///< NAME=value in the environment of everything the command starts.
   UniqueFd socket_;
+  std::optional<ControlGroup> group_;
   std::optional<Process> guardian_;
   std::uint64_t guardian_started_ = 0;  ///< Nothing that bears the mark is older.
   ProcessTable table_;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "candidate/guarded_command_test_scene.h"
 
 namespace muster {
@@ -307,6 +310,36 @@ TEST_F(GuardedCommandTest, NoDescriptorLeaksHereOrThere) {
   const std::size_t before = open_descriptors();
   for (int n = 0; n < 10; ++n) once();
   EXPECT_EQ(open_descriptors(), before);
+}
+
+// R17: a library that the command brings, or preloads, is not the guardian's.
+TEST_F(GuardedCommandTest, TheGuardianDoesNotHaveTheCommandsEnvironment) {
+  const std::string libraries = folder + "muster-libraries-" + word_;
+  std::filesystem::create_directory(libraries);
+  // A library that cannot be loaded, which the guardian needs and a shell does not.
+  std::ofstream(libraries + "/libstdc++.so.6") << "no library";
+  Command command = shell("[ -n \"$LD_LIBRARY_PATH\" ] && exit 7");
+  set_variable(*command.environment, "LD_LIBRARY_PATH", libraries);
+  auto guarded = start(command);
+  EXPECT_TRUE(assignment_of(guarded->guardian_pid(), "LD_LIBRARY_PATH").empty());
+  ASSERT_TRUE(over());
+  ASSERT_TRUE(heard.gone);
+  EXPECT_EQ(heard.gone->code, 7);
+  std::filesystem::remove_all(libraries);
+}
+
+// R21: whoever starts a daemon that goes to the background learns why it is not there.
+TEST_F(GuardedCommandTest, ACommandThatGoesToTheBackgroundIsTold) {
+  auto guarded = start(shell("(setsid $ENDLESS &) ; exit 0"));
+  ASSERT_TRUE(over());
+  EXPECT_TRUE(heard.gone);
+  EXPECT_NE(heard.leftover, 0);
+
+  auto quiet = start(shell("$ENDLESS & wait; :"));
+  ASSERT_TRUE(until([this] { return living().size() == 3; }));
+  quiet->terminate();
+  ASSERT_TRUE(over());
+  EXPECT_EQ(heard.leftover, 0) << "it was asked to end";
 }
 
 TEST_F(GuardedCommandTest, DestroyingItEndsTheCommand) {

@@ -21,6 +21,8 @@ struct GuardedCommandTest : ProcessScene {
     std::optional<ExitStatus> gone;
     std::optional<Error> failed;
     bool lost = false;
+    std::optional<GuardedCommand::Lost> how;
+    pid_t leftover = 0;
     [[nodiscard]] bool over() const { return gone || failed || lost; }
   };
 
@@ -34,9 +36,14 @@ struct GuardedCommandTest : ProcessScene {
                                         heard.unkillable = pid;
                                         heard.over_when_told = heard.over();
                                       },
+                                  .leftovers = [this](pid_t pid) { heard.leftover = pid; },
                                   .failed = [this](Error error) { heard.failed = error; },
                                   .gone = [this](ExitStatus status) { heard.gone = status; },
-                                  .lost = [this] { heard.lost = true; }});
+                                  .lost =
+                                      [this](GuardedCommand::Lost how) {
+                                        heard.lost = true;
+                                        heard.how = how;
+                                      }});
   }
   std::unique_ptr<GuardedCommand> start(const Command& command, Duration lease = 60s) {
     auto guarded = make();
@@ -68,8 +75,12 @@ struct GuardedCommandTest : ProcessScene {
     return true;
   }
 
-  GuardianOptions options{
-      .program = find_guardian(), .kill_margin = 300ms, .warning = 100ms, .grace = 100ms};
+  // Without a cgroup, wherever there could be one: what the process table shows must do.
+  GuardianOptions options{.program = find_guardian(),
+                          .kill_margin = 300ms,
+                          .warning = 100ms,
+                          .grace = 100ms,
+                          .control_group = false};
   Heard heard;
 };
 

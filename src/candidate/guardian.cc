@@ -14,9 +14,10 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/check.h"
-#include "base/text.h"
+#include "platform/control_group.h"
 #include "platform/process_table.h"
 #include "platform/system_clock.h"
 
@@ -55,12 +56,12 @@ void let_go_of_stdio() {
 /// One command under guard. Allocates nothing once the command runs. One thread.
 class Guard {
  public:
-  explicit Guard(const Charge& charge)
-      : charge_(charge),
-        deadline_(charge.deadline),
+  explicit Guard(Charge charge)
+      : charge_(std::move(charge)),
+        deadline_(charge_.deadline),
         child_signals_(child_signals()),
         alarm_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)),
-        parent_(open_pidfd(charge.parent)) {
+        parent_(open_pidfd(charge_.parent)) {
     MUSTER_CHECK(child_signals_.valid() && alarm_.valid());
     ignore_signals();
     // From here on, whoever loses its parent below this process becomes a child of it.
@@ -69,18 +70,27 @@ class Guard {
 
   /// False when there is nothing to guard.
   bool start() {
+    open_group();
     // Asked after the pidfd was opened, so that it names the right process if this holds.
     if (!parent_.valid() || ::getppid() != charge_.parent) return false;
     if (boot_now() >= kill_at()) {
       return fail({Errc::kCancelled, "the lease ended before the command could be started"});
     }
     Command command{.argv = charge_.argv};
+    command.environment = charge_.environment;
     command.directory = charge_.directory;
     command.death_signal = SIGKILL;
-    const auto process = spawn(command);
+    if (group_) command.control_group = group_->directory();
+    auto process = spawn(command);
+    if (!process && group_) {
+      // It may be the cgroup that fails: the process table is enough to go on with.
+      leave_group();
+      command.control_group = -1;
+      process = spawn(command);
+    }
     if (!process) return fail(process.error());
     leader_ = process->pid();
-    report({.kind = Report::Kind::kStarted, .pid = leader_});
+    report({.kind = Report::Kind::kStarted, .pid = leader_, .code = group_ ? 1 : 0});
     let_go_of_stdio();
     return true;
   }
@@ -102,13 +112,26 @@ class Guard {
     siginfo_t info{};
     while (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG) == 0 && info.si_pid != 0) {
     }
+    leave_group();
     report({.kind = Report::Kind::kGone,
             .pid = leader_,
             .code = leader_status_->code,
             .signal = leader_status_->signal});
   }
 
+  /// Nothing is in it any more, or ever was.
+  void leave_group() {
+    if (group_) group_->remove();
+    group_.reset();
+  }
+
  private:
+  void open_group() {
+    if (charge_.control_group.empty()) return;
+    auto group = ControlGroup::adopt(UniqueFd(kControlGroupFd), charge_.control_group);
+    if (group) group_.emplace(std::move(*group));
+  }
+
   [[nodiscard]] MonoTime kill_at() const { return deadline_ - charge_.kill_margin; }
   [[nodiscard]] MonoTime warn_at() const { return kill_at() - charge_.warning; }
 
@@ -123,15 +146,25 @@ class Guard {
     }
   }
 
-  void terminate() {
-    terminating_ = true;
+  /// Calls `living` for each descendant that has not ended, at one look.
+  template <typename Living>
+  void each_living(Living living) {
     table_.look();
     for (const ProcessEntry& each : table_.descendants(::getpid())) {
-      if (each.ended()) continue;
-      ::kill(each.pid, SIGTERM);
-      // A stopped process hears nothing but KILL until it goes on.
-      ::kill(each.pid, SIGCONT);
+      if (!each.ended() && !(each.pid == leader_ && leader_status_)) living(each.pid);
     }
+  }
+
+  void terminate() {
+    terminating_ = true;
+    const auto ask = [](pid_t pid) {
+      ::kill(pid, SIGTERM);
+      // A stopped process hears nothing but KILL until it goes on.
+      ::kill(pid, SIGCONT);
+    };
+    each_living(ask);
+    // Below a parent that /proc hides, only the cgroup shows them. Asking twice does no harm.
+    if (group_) group_->each_process(ask);
   }
 
   /// As terminate(), with the end in sight.
@@ -141,8 +174,9 @@ class Guard {
   }
 
   void kill_everything() {
-    // One call that no fork within the group can outrun. The leader is not reaped before all the
-    // others are gone, so the number still names its group.
+    // Calls that no fork within the cgroup, and within the group, can outrun. The leader is not
+    // reaped before all the others are gone, so the number still names its group.
+    if (group_) group_->kill();
     kill_group(leader_);
     table_.kill_descendants(::getpid());
   }
@@ -157,6 +191,7 @@ class Guard {
         leader_status_ = info.si_code == CLD_EXITED ? ExitStatus{info.si_status, 0}
                                                     : ExitStatus{0, info.si_status};
         // What the command leaves behind is not allowed to outlive it.
+        tell_leftovers();
         terminate_within_grace(now);
         return;
       }
@@ -169,8 +204,9 @@ class Guard {
   void reap_adopted() {
     if (!killing_) table_.look();
     const pid_t self = ::getpid();
-    for (const ProcessEntry& each : table_.all()) {
-      if (each.parent != self || each.pid == leader_ || !each.ended()) continue;
+    for (const ProcessEntry& each : table_.descendants(self)) {
+      const bool may_have_ended = each.ended() || each.state == ProcessEntry::kHidden;
+      if (each.parent != self || each.pid == leader_ || !may_have_ended) continue;
       siginfo_t info{};
       ::waitid(P_PID, static_cast<id_t>(each.pid), &info, WEXITED | WNOHANG);
     }
@@ -180,9 +216,19 @@ class Guard {
   /// born during it; the kernel's word is final. Not asked for those that have ended, it knows no
   /// child that could still stop when none lives; and a living descendant has a living ancestor, or
   /// this subreaper, as its parent.
-  static bool nothing_left() {
+  [[nodiscard]] bool nothing_left() const {
     siginfo_t info{};
+    if (group_ && group_->populated()) return false;
     return ::waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+  }
+
+  /// What goes on in the background is ended with the process that was started. Where that one
+  /// ended well and unasked, it was a daemon that was meant to go on.
+  void tell_leftovers() {
+    if (terminating_ || killing_ || !leader_status_->success()) return;
+    pid_t left = 0;
+    each_living([&left](pid_t pid) { left = pid; });
+    if (left != 0) report({.kind = Report::Kind::kLeftovers, .pid = left});
   }
 
   void tell_unkillable() {
@@ -261,12 +307,13 @@ class Guard {
         ::send(kSocketFd, &report, sizeof report, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
 
-  const Charge& charge_;
+  const Charge charge_;
   MonoTime deadline_;
   UniqueFd child_signals_;
   UniqueFd alarm_;
   UniqueFd parent_;
   ProcessTable table_;
+  std::optional<ControlGroup> group_;
   pid_t leader_ = 0;
   std::optional<ExitStatus> leader_status_;
   bool parent_dead_ = false;
@@ -277,48 +324,14 @@ class Guard {
   bool told_unkillable_ = false;
 };
 
-std::string nanoseconds(Duration d) {
-  return std::to_string(std::max<Duration::rep>(0, d.count()));
-}
-
 }  // namespace
 
-std::vector<std::string> to_arguments(const Charge& charge) {
-  std::vector<std::string> result{std::to_string(charge.epoch.value()),
-                                  nanoseconds(charge.deadline.time_since_epoch()),
-                                  nanoseconds(charge.kill_margin),
-                                  nanoseconds(charge.warning),
-                                  nanoseconds(charge.grace),
-                                  std::to_string(charge.parent),
-                                  charge.directory};
-  result.insert(result.end(), charge.argv.begin(), charge.argv.end());
-  return result;
-}
-
-Result<Charge> from_arguments(const std::vector<std::string>& arguments) {
-  constexpr std::size_t kNumbers = 6;
-  std::array<std::uint64_t, kNumbers> numbers{};
-  bool good = arguments.size() > kNumbers + 1;
-  for (std::size_t i = 0; good && i < kNumbers; ++i) {
-    const auto number = parse_unsigned(arguments[i]);
-    good = number && *number <= static_cast<std::uint64_t>(Duration::max().count());
-    if (good) numbers[i] = *number;
+int run(Charge charge) {
+  Guard guard(std::move(charge));
+  if (!guard.start()) {
+    guard.leave_group();
+    return 1;
   }
-  if (!good) return {Errc::kInvalid, "this program is started by muster, not by hand"};
-  const auto duration = [&](std::size_t i) { return Duration(numbers[i]); };
-  return Charge{.epoch = Epoch(numbers[0]),
-                .deadline = MonoTime(duration(1)),
-                .kill_margin = duration(2),
-                .warning = duration(3),
-                .grace = duration(4),
-                .parent = static_cast<pid_t>(numbers[5]),
-                .directory = arguments[kNumbers],
-                .argv = {arguments.begin() + kNumbers + 1, arguments.end()}};
-}
-
-int run(const Charge& charge) {
-  Guard guard(charge);
-  if (!guard.start()) return 1;
   guard.watch();
   return 0;
 }

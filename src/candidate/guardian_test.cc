@@ -34,10 +34,15 @@ struct GuardianTest : testing::ProcessScene {
                                                    .grace = 50ms,
                                                    .parent = ::getpid(),
                                                    .directory = "",
-                                                   .argv = command.argv});
+                                                   .control_group = "",
+                                                   .argv = command.argv,
+                                                   .environment = {}});
+    const auto variables = guardian::to_file(*command.environment);
+    ASSERT_TRUE(variables);
     command.argv = {find_guardian()};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.descriptors = {{theirs.get(), guardian::kSocketFd}};
+    command.descriptors = {{theirs.get(), guardian::kSocketFd},
+                           {variables->get(), guardian::kEnvironmentFd}};
     auto spawned = spawn(command);
     ASSERT_TRUE(spawned);
     process.emplace(std::move(*spawned));
@@ -86,6 +91,17 @@ TEST_F(GuardianTest, ADeadlineForItsOwnEpochIsKept) {
   expect_gone();
   EXPECT_GT(loop.now(), deadline);
   EXPECT_LT(loop.now(), later);
+}
+
+// G1: a lease that was lost, or whose renewal counted from an earlier send, ends sooner.
+TEST_F(GuardianTest, AnEarlierDeadlineIsKept) {
+  start(Epoch(7), 60s);
+  const MonoTime earlier = loop.now() + 2s;
+  order({.kind = Order::Kind::kDeadline,
+         .epoch = 7,
+         .deadline_ns = earlier.time_since_epoch().count()});
+  expect_gone();
+  EXPECT_LT(loop.now(), earlier);
 }
 
 // An order to end, left over from the term before, does not hit this one.

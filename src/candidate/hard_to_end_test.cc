@@ -47,7 +47,7 @@ struct HardToEndTest : testing::GuardedCommandTest {
     std::filesystem::remove(evidence);
   }
 
-  const std::string evidence = folder + "muster-subject-" + word_;
+  const std::string evidence = folder + "muster-subject-9" + word_;
 };
 
 // G1: the kernel shows it as ended, which holds for its main thread only.

@@ -39,7 +39,8 @@ class ProcessScene : public ::testing::Test {
   /// `script` for sh, in which $ENDLESS is a command that runs for ever and is found by its
   /// arguments even when it has no environment.
   [[nodiscard]] Command shell(const std::string& script) const {
-    Command command{.argv = {"sh", "-c", script}};
+    // The last one is $0 of the script, and what a guardian is found by, which has our environment.
+    Command command{.argv = {"sh", "-c", script, "sh-9" + word_}};
     command.environment = environment();
     command.environment->push_back("MUSTER_TEST=" + word_);
     command.environment->push_back("ENDLESS=sleep 9" + word_);

@@ -29,6 +29,14 @@ void SupervisedWork::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
                            std::function<void(std::string why)> on_failed) {
   receipt_.reset();
   done_ = nullptr;
+  waiting_ = nullptr;
+  if (held_) {
+    waiting_ = [this, guard = std::move(guard), on_ready = std::move(on_ready),
+                on_failed = std::move(on_failed)]() mutable {
+      start(Epoch(), std::move(guard), std::move(on_ready), std::move(on_failed));
+    };
+    return;
+  }
   supervisor_.start(std::move(guard),
                     {.ready =
                          [this, on_ready = std::move(on_ready)] {
@@ -37,6 +45,7 @@ void SupervisedWork::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
                          },
                      .child_started = observer_.child_started,
                      .child_ended = observer_.child_ended,
+                     .child_left = observer_.child_left,
                      .ending =
                          [this, on_failed = std::move(on_failed)](const TreeEnd& end) {
                            if (observer_.ending) observer_.ending(end);
@@ -48,6 +57,7 @@ void SupervisedWork::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
 
 void SupervisedWork::stop(MonoTime by, std::function<void(bool receipt)> done) {
   done_ = std::move(done);
+  if (std::exchange(waiting_, nullptr)) receipt_ = true;
   if (receipt_) return report();
   // The supervisor kills a margin before the time it is given; here all of `by` is for those who
   // end when they are asked, and the margin after it for dying.
@@ -57,6 +67,11 @@ void SupervisedWork::stop(MonoTime by, std::function<void(bool receipt)> done) {
 void SupervisedWork::deadline_moved(MonoTime) {
   // The guard has been moved, or closed, before this call.
   supervisor_.deadline_moved();
+}
+
+void SupervisedWork::let_start() {
+  held_ = false;
+  if (const auto waiting = std::exchange(waiting_, nullptr)) waiting();
 }
 
 void SupervisedWork::kill() {

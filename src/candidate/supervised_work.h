@@ -30,6 +30,11 @@ class SupervisedWork final : public LeaderWork {
   void stop(MonoTime by, std::function<void(bool receipt)> done) override;
   void deadline_moved(MonoTime deadline) override;
 
+  /// From now on, and until let_start(), the work of a term that begins waits. A stop that comes
+  /// first is given its receipt: nothing runs.
+  void hold_start() { held_ = true; }
+  void let_start();
+
   /// Passes a signal on to every command; nothing when none runs.
   void forward_signal(int number) { supervisor_.forward_signal(number); }
   /// Whoever waits for a stop has waited long enough: what is left is killed.
@@ -40,6 +45,8 @@ class SupervisedWork final : public LeaderWork {
   void ended(const TreeEnd& end);
   void report();
 
+  bool held_ = false;
+  std::function<void()> waiting_;  ///< The start of a term's work.
   EventLoop& loop_;
   const Duration kill_margin_;
   const Duration stop_time_;

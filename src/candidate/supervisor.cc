@@ -19,6 +19,12 @@ std::string describe(const ExitStatus& status) {
   return "exited with code " + std::to_string(status.code);
 }
 
+std::string describe(GuardedCommand::Lost how) {
+  return how == GuardedCommand::Lost::kAllKilled
+             ? "its guardian died; everything it had started was killed, too"
+             : "its guardian died; what could be found of it was killed, too";
+}
+
 std::vector<ChildRules> rules_of(const std::vector<ChildSpec>& specs) {
   std::vector<ChildRules> rules;
   for (const ChildSpec& each : specs) rules.push_back(each.rules);
@@ -133,13 +139,15 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
       *for_commands_,
       // Half the budget later than we ourselves would ask the command to end: a guardian that has
       // to ask knows that we are frozen, and not merely a moment late.
-      GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace},
+      GuardianOptions{options_.guardian, timing.kill_margin, timing.stop_budget / 2, grace,
+                      options_.control_groups, options_.adopts_orphans},
       GuardedCommand::Callbacks{.started =
                                     [this, i](pid_t pid) {
                                       tell_started(i, pid);
                                       perform(tree_->child_started(i, loop_.now()));
                                     },
                                 .unkillable = [this, i](pid_t pid) { on_stuck(i, pid); },
+                                .leftovers = [this, i](pid_t pid) { tell_left(i, pid); },
                                 .failed =
                                     [this, i](Error error) {
                                       note(i, std::nullopt, error.message);
@@ -151,9 +159,8 @@ void Supervisor::start_command(std::size_t i, const Command& command) {
                                       child_ended(i, status, status.success(), describe(status));
                                     },
                                 .lost =
-                                    [this, i] {
-                                      note(i, std::nullopt,
-                                           "its guardian was killed; what it ran was killed, too");
+                                    [this, i](GuardedCommand::Lost how) {
+                                      note(i, std::nullopt, describe(how));
                                       lost_ = specs_[i].name;
                                       running_.erase(i);
                                       perform(tree_->child_lost(i, loop_.now()));
@@ -213,6 +220,15 @@ void Supervisor::tell_started(std::size_t i, pid_t pid) {
   each.emplace_back("pid", std::to_string(pid));
   log_info("child started", std::move(each));
   loop_.post(lifetime_.wrap([tell = callbacks_.child_started, name = specs_[i].name, pid] {
+    if (tell) tell(name, pid);
+  }));
+}
+
+void Supervisor::tell_left(std::size_t i, pid_t pid) {
+  auto each = fields(i);
+  each.emplace_back("pid", std::to_string(pid));
+  log_info("child left processes behind", std::move(each));
+  loop_.post(lifetime_.wrap([tell = callbacks_.child_left, name = specs_[i].name, pid] {
     if (tell) tell(name, pid);
   }));
 }

@@ -28,9 +28,11 @@ struct ChildSpec {
 
 struct SupervisorOptions {
   SupervisionOptions supervision;
-  std::string name;        ///< What is led; MUSTER_NAME of commands.
-  std::string node;        ///< Who leads here; MUSTER_NODE of commands.
-  std::string guardian{};  ///< Path of muster-guardian; found by itself when empty.
+  std::string name;             ///< What is led; MUSTER_NAME of commands.
+  std::string node;             ///< Who leads here; MUSTER_NODE of commands.
+  std::string guardian{};       ///< Path of muster-guardian; found by itself when empty.
+  bool control_groups = true;   ///< As GuardianOptions::control_group.
+  bool adopts_orphans = false;  ///< As GuardianOptions::adopts_orphans.
 };
 
 /// Proof that nothing of a term runs here any more: the lease may be released (G2).
@@ -69,6 +71,8 @@ class Supervisor {
     std::function<void(const std::string& child, const std::optional<ExitStatus>& status,
                        const std::string& how)>
         child_ended{};
+    /// A command ended by itself and left this process, and maybe others, which are being ended.
+    std::function<void(const std::string& child, pid_t left)> child_left{};
     /// The tree stops, and not because stop() asked: resign. `receipt` is not yet there.
     std::function<void(const TreeEnd&)> ending{};
     std::function<void(const TreeEnd&)> ended{};
@@ -119,6 +123,7 @@ class Supervisor {
   void give_up_on_guardian(std::size_t i);
   void report_unkillable(std::size_t i);
   void tell_started(std::size_t i, pid_t pid);
+  void tell_left(std::size_t i, pid_t pid);
   void note(std::size_t i, std::optional<ExitStatus> status, std::string message);
   /// As the one that `end_` tells of.
   void name_child(std::size_t i);

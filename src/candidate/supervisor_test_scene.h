@@ -22,6 +22,7 @@ struct SupervisorTest : ProcessScene {
   SupervisorTest() {
     options.name = "billing";
     options.node = "node-a";
+    options.control_groups = false;
     options.supervision.backoff_min = 5ms;
     options.supervision.stop_budget = 400ms;
     options.supervision.kill_margin = 1s;

@@ -2,17 +2,16 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
-#include <sstream>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/fill.h"
 #include "cli/options.h"
 #include "core/election/records.h"
+#include "platform/whole_file.h"
 
 namespace muster::cli {
 namespace {
@@ -184,14 +183,12 @@ Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
 }
 
 Result<CommandsFile> read_commands(const std::string& path, Duration grace) {
-  std::ifstream stream(path);
-  std::ostringstream yaml;
-  // Of an empty file there is nothing to copy, which would count as a failure.
-  if (stream && stream.peek() != std::ifstream::traits_type::eof()) yaml << stream.rdbuf();
-  if (!stream.is_open() || stream.bad() || !yaml) {
-    return {Errc::kInvalid, "cannot read the file " + path + "; check --commands"};
+  const auto yaml = files::read_whole(path);
+  if (!yaml) {
+    return {Errc::kInvalid,
+            "cannot read the file " + path + " (" + yaml.error().message + "); check --commands"};
   }
-  auto file = parse_commands(yaml.str(), grace);
+  auto file = parse_commands(*yaml, grace);
   if (!file) return {Errc::kInvalid, path + ", " + file.error().message};
   return file;
 }

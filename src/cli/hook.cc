@@ -1,7 +1,6 @@
 #include "cli/hook.h"
 
 #include <signal.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <utility>
@@ -9,46 +8,74 @@
 #include "base/text.h"
 
 namespace muster::cli {
+namespace {
 
-Hook::Hook(EventLoop& loop, std::string name, const std::string& text,
+/// What dying may take, on top of the time that a hook has.
+constexpr Duration kMargin = 500ms;
+/// What a hook left behind is given to end.
+constexpr Duration kGrace = 500ms;
+
+GuardianOptions guarded() {
+  return {.program = find_guardian(),
+          .kill_margin = kMargin,
+          .warning = Duration{0},
+          .grace = kGrace,
+          .adopts_orphans = true};
+}
+
+}  // namespace
+
+Hook::Hook(EventLoop& loop, std::string name, const std::string& text, Epoch epoch,
            std::vector<std::string> environment, std::function<void(Status)> done)
-    : loop_(loop), name_(std::move(name)), done_(std::move(done)), timer_(loop) {
+    : loop_(loop),
+      name_(std::move(name)),
+      late_(loop.now() + kTimeout),
+      done_(std::move(done)),
+      command_(loop, guarded(),
+               {.started = [](pid_t) {},
+                .unkillable = [](pid_t) {},
+                .failed = [this](const Error& error) { done_(error); },
+                .gone = [this](ExitStatus status) { ended(status); },
+                .lost =
+                    [this](GuardedCommand::Lost) {
+                      done_(Error{Errc::kCancelled, name_ + ": its guardian died"});
+                    }}) {
   muster::Command command{.argv = {"/bin/sh", "-c", text}};
   command.environment = std::move(environment);
   command.null_stdin = true;
   command.descriptors = {{STDERR_FILENO, STDOUT_FILENO}};
-  auto process = spawn(command);
-  if (!process) {
-    loop_.post(lifetime_.wrap([this, error = process.error()] { done_(error); }));
-    return;
-  }
-  process_.emplace(std::move(*process));
-  loop_.watch_fd(process_->pidfd(), EPOLLIN, [this](std::uint32_t) { ended(); });
-  timer_.arm(kTimeout, [this] {
-    late_ = true;
-    ::kill(-process_->pid(), SIGKILL);
-  });
+  const Status started = command_.start(command, epoch, late_ + kMargin);
+  if (started) return;
+  loop_.post(lifetime_.wrap([this, error = started.error()] { done_(error); }));
 }
 
-Hook::~Hook() {
-  if (!process_) return;
-  loop_.unwatch_fd(process_->pidfd());
-  ::kill(-process_->pid(), SIGKILL);
-  (void)process_->wait();
-}
-
-void Hook::ended() {
-  loop_.unwatch_fd(process_->pidfd());
-  timer_.cancel();
-  const auto status = process_->try_wait();
-  process_.reset();
-  if (late_) {
+void Hook::ended(ExitStatus status) {
+  if (status.signal == SIGKILL && loop_.now() >= late_) {
     return done_(Error{Errc::kCancelled, name_ + " took longer than " + format_duration(kTimeout) +
                                              " and was killed"});
   }
-  if (status && status->success()) return done_(Done{});
-  done_(Error{Errc::kInvalid,
-              name_ + " failed with " + std::to_string(status ? status->shell_code() : 0)});
+  if (status.success()) return done_(Done{});
+  done_(Error{Errc::kInvalid, name_ + " failed with " + std::to_string(status.shell_code())});
+}
+
+void HookQueue::add(std::string name, std::string text, Epoch epoch,
+                    std::vector<std::string> environment) {
+  waiting_.push_back({std::move(name), std::move(text), epoch, std::move(environment)});
+  if (!running_) next();
+}
+
+void HookQueue::next() {
+  if (waiting_.empty()) return idle_();
+  Waiting each = std::move(waiting_.front());
+  waiting_.pop_front();
+  running_ = std::make_unique<Hook>(loop_, std::move(each.name), each.text, each.epoch,
+                                    std::move(each.environment), [this](const Status& status) {
+                                      if (!status) failed_(status.error().message);
+                                      loop_.post(lifetime_.wrap([this] {
+                                        running_.reset();
+                                        next();
+                                      }));
+                                    });
 }
 
 }  // namespace muster::cli

@@ -2,10 +2,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
+#include <new>
+#include <system_error>
 
 #include "base/log.h"
+#include "cli/exit_code.h"
 #include "cli/program.h"
 #include "platform/line_writer.h"
 #include "platform/process.h"
@@ -19,10 +24,30 @@ muster::cli::WindowSize window_size() {
   return {size.ws_row};
 }
 
+/// A machine that gives no memory or no thread is an answer, not a broken program: one sentence,
+/// and no core. A command that runs is ended by its guardian, as after a kill.
+[[noreturn]] void give_up() {
+  const char* what = nullptr;
+  try {
+    if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    what = "out of memory; raise the limit (ulimit -v, MemoryMax=)";
+  } catch (const std::system_error& e) {
+    if (e.code() == std::errc::resource_unavailable_try_again) {
+      what = "no further thread can be started; raise the limit (ulimit -u, -v, TasksMax=)";
+    }
+  } catch (...) {  // Anything else is a mistake of ours.
+  }
+  if (what == nullptr) std::abort();
+  std::fprintf(stderr, "muster: %s\n", what);
+  ::_exit(muster::cli::kUnreachable);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace muster;
+  std::set_terminate(give_up);
   open_missing_standard_descriptors();
   ignore_broken_pipes();
   LineWriter errors(STDERR_FILENO);

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/run_check.h"
 #include "cli/run_plan.h"
 #include "cli/run_session.h"
 
@@ -29,8 +30,8 @@ class RunCommand final : public Command {
            "\n"
            "Exit codes: the command's own, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
            "store\n"
-           "unreachable, 73 supervision failed, 3 unsafe store, 64 usage; standard error says "
-           "which.\n";
+           "unreachable, 73 supervision failed, 3 unsafe store, 64 usage, 69 the machine refuses\n"
+           "what muster needs; standard error says which.\n";
   }
 
   void declare(CLI::App& app) override { options_.declare(app); }
@@ -41,8 +42,14 @@ class RunCommand final : public Command {
   [[nodiscard]] bool lasting() const override { return true; }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
+    if (options_.check() && !options_.has_command()) return checked(terminal);
     auto plan = options_.plan();
     if (!plan) return plan.error();
+    if (options_.check()) return checked(terminal);
+    if (Status machine = check_machine(); !machine) {
+      terminal.note("muster run: " + machine.error().message + "\n");
+      return kUnreachable;
+    }
     const Result<int> code = RunSession(std::move(*plan), terminal).run();
     if (code || code.is(Errc::kInvalid)) return code;
     terminal.note("muster run: " + code.error().message + "\n");
@@ -50,6 +57,11 @@ class RunCommand final : public Command {
   }
 
  private:
+  [[nodiscard]] int checked(Terminal& terminal) const {
+    print(Protection::of_this_machine(), options_.json(), terminal);
+    return kDone;
+  }
+
   RunOptions options_;
 };
 

@@ -71,6 +71,27 @@ ChildSpec gain_hook(const std::string& text, Duration grace) {
   return hook;
 }
 
+// A command that is not there is found now, and not when this node leads for the first time. What a
+// setup or a hook runs before it may bring it, so nothing is said of those after one.
+Status check_commands(const std::vector<ChildSpec>& children) {
+  for (const ChildSpec& each : children) {
+    const auto* command = std::get_if<muster::Command>(&each.work);
+    if (command == nullptr) continue;
+    if (const Status found = can_run(*command); !found) {
+      return {Errc::kInvalid, found.error().message};
+    }
+    if (each.rules.setup) break;
+  }
+  return Done{};
+}
+
+// A command of `muster run` inherits MUSTER_NAME, and would wait for the one that it runs under.
+Status check_nesting(const std::string& name) {
+  if (!variable("MUSTER_GUARDIAN") || variable("MUSTER_NAME") != name) return Done{};
+  return {Errc::kInvalid, "this runs under another muster run of the name " + name +
+                              ", and would wait for it; give another --name"};
+}
+
 }  // namespace
 
 void RunOptions::declare(CLI::App& app) {
@@ -93,6 +114,9 @@ void RunOptions::declare(CLI::App& app) {
   add_value(app, "--http", "HOST:PORT", "",
             "Answer GET /leader, /metrics and /healthz here; port 0 takes a free one",
             into(http_, [](const std::string& text) { return ListenAddress::parse(text); }));
+  add_flag(app, "--check", check_,
+           "Print what protects a command on this machine (a cgroup or the process table) and what "
+           "is not protected; run nothing");
   add_flag(app, "--json", json_, "Print what happens as JSON lines, to standard error");
 }
 
@@ -204,6 +228,7 @@ Status RunOptions::add_children(RunPlan& plan) const {
 Result<RunPlan> RunOptions::plan() const {
   if (Status status = arbiter_.check(); !status) return status.error();
   if (Status status = arbiter_.check_shared(); !status) return status.error();
+  if (Status status = check_nesting(arbiter_.name_space); !status) return status.error();
   if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait contradict each other"};
   if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
     return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};
@@ -216,6 +241,7 @@ Result<RunPlan> RunOptions::plan() const {
   plan.supervision.stop_budget = *options->stop_grace;
   plan.supervision.kill_margin = options->kill_margin;
   if (Status status = add_children(plan); !status) return status.error();
+  if (Status status = check_commands(plan.children); !status) return status.error();
   plan.startup_jitter_min = startup_jitter_min_;
   plan.startup_jitter_max = std::max(startup_jitter_min_, startup_jitter_max_);
   plan.try_once = try_once_;

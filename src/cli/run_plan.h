@@ -43,6 +43,12 @@ class RunOptions {
   /// kInvalid when the options contradict each other, or their times are not safe: the message
   /// shows the sum. Reads the file of --commands and the COORDINATOR_… variables.
   [[nodiscard]] Result<RunPlan> plan() const;
+  /// Only say what protects a command here. What else is given must be right all the same.
+  [[nodiscard]] bool check() const { return check_; }
+  [[nodiscard]] bool json() const { return json_; }
+  [[nodiscard]] bool has_command() const {
+    return !command_line_.empty() || !commands_file_.empty();
+  }
 
  private:
   void declare_timings(CLI::App& app);
@@ -68,6 +74,7 @@ class RunOptions {
   bool exit_on_loss_ = false;
   bool exit_on_failure_ = true;
   bool json_ = false;
+  bool check_ = false;
   std::optional<ListenAddress> http_;
 };
 

@@ -88,6 +88,12 @@ void RunReport::child_ended(const std::string& child, const std::string& how) {
   ended_.insert_or_assign(child, how);
 }
 
+void RunReport::child_left(const std::string& child, pid_t pid) {
+  if (json_) return print({{"event", "child_left"}, {"child", child}, {"pid", pid}});
+  say(child + ": ended and left process " + std::to_string(pid) +
+      " running in the background, which is ended now; start the program in the foreground");
+}
+
 void RunReport::hook_failed(const std::string& why) {
   if (json_) return print({{"event", "hook_failed"}, {"message", why}});
   say(why);

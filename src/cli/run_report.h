@@ -25,6 +25,8 @@ class RunReport {
   void event(const telemetry::Event& event);
   void child_started(const std::string& child, pid_t pid);
   void child_ended(const std::string& child, const std::string& how);
+  /// A command ended by itself and left `pid`, and maybe others, which are being ended.
+  void child_left(const std::string& child, pid_t pid);
   void hook_failed(const std::string& why);
   void listening(const ListenAddress& address);
   /// The last line. `why` is empty when the command's own end is all there is to say.

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "candidate/prometheus_text.h"
 #include "cli/exit_code.h"
+#include "platform/control_group.h"
 #include "platform/process.h"
 #include "platform/system_clock.h"
 #include "store/open.h"
@@ -26,6 +27,9 @@ bool ends(int number) {
 /// waited long enough need longer to say so again.
 constexpr Duration kOneWish = 500ms;
 
+/// What is left of commands whose muster was killed is given so long to die.
+constexpr Duration kOrphansTime = 2s;
+
 /// A store that has not answered for so long may be called silent.
 constexpr Duration kAnswerSoon = 100ms;
 
@@ -40,21 +44,34 @@ RunSession::RunSession(RunPlan plan, Terminal& terminal)
     : plan_(std::move(plan)),
       report_(terminal, plan_.arbiter.name_space, plan_.json),
       // Before the store's threads.
-      signals_(loop_, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH},
+      signals_(loop_, {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT},
                [this](int number) { on_signal(number); }),
       random_(system_random()),
       start_timer_(loop_),
       wait_timer_(loop_),
-      adopted_timer_(loop_) {}
+      adopted_timer_(loop_),
+      terminal_(loop_, [this](int number, int code) { on_key(number, code); }),
+      hooks_(
+          loop_, [this](const std::string& why) { report_.hook_failed(why); },
+          [this] {
+            work_->let_start();
+            leave_when_done();
+          }) {}
 
 RunSession::~RunSession() = default;
 
 Result<int> RunSession::run() {
   warn_of_short_wait();
-  work_ = std::make_unique<SupervisedWork>(
-      loop_,
-      SupervisorOptions{plan_.supervision, plan_.arbiter.name_space, plan_.candidate.node.value()},
-      plan_.children, observer());
+  adopt_orphans();
+  if (const Status ended = end_orphaned_control_groups(kOrphansTime); !ended) {
+    log_error(ended.error().message);
+  }
+  work_ = std::make_unique<SupervisedWork>(loop_,
+                                           SupervisorOptions{.supervision = plan_.supervision,
+                                                             .name = plan_.arbiter.name_space,
+                                                             .node = plan_.candidate.node.value(),
+                                                             .adopts_orphans = true},
+                                           plan_.children, observer());
   const Status opened = open();
   if (opened.is(Errc::kInvalid)) return opened.error();
   if (Status served = serve_http(); !served) return served.error();
@@ -144,15 +161,21 @@ void RunSession::take_part() {
 }
 
 Supervisor::Callbacks RunSession::observer() {
-  return {.child_started =
-              [this](const std::string& child, pid_t pid) {
-                report_.child_started(child, pid);
-                if (plan_.lends_terminal) terminal_.lend(pid);
-              },
-          .child_ended = [this](const std::string& child, const std::optional<ExitStatus>& status,
-                                const std::string& how) { on_child_ended(child, status, how); },
-          .ending = [this](const TreeEnd& each) { on_ending(each); },
-          .ended = [this](const TreeEnd& each) { on_ended(each); }};
+  return {
+      .child_started =
+          [this](const std::string& child, pid_t pid) {
+            report_.child_started(child, pid);
+            if (plan_.lends_terminal) terminal_.command_started(pid);
+          },
+      .child_ended =
+          [this](const std::string& child, const std::optional<ExitStatus>& status,
+                 const std::string& how) {
+            report_.child_ended(child, how);
+            terminal_.command_ended(status);
+          },
+      .child_left = [this](const std::string& child, pid_t pid) { report_.child_left(child, pid); },
+      .ending = [this](const TreeEnd& each) { on_ending(each); },
+      .ended = [this](const TreeEnd& each) { on_ended(each); }};
 }
 
 void RunSession::on_event(const telemetry::Event& event) {
@@ -279,31 +302,19 @@ void RunSession::run_loss_hook(const telemetry::LostLeadership& term) {
   set_variable(variables, "MUSTER_NAME", plan_.arbiter.name_space);
   set_variable(variables, "MUSTER_NODE", plan_.candidate.node.value());
   set_variable(variables, "MUSTER_REASON", to_string(term.reason));
-  const auto self = hooks_.emplace(hooks_.end());
-  *self = std::make_unique<Hook>(loop_, "on-loss-exec", plan_.on_loss_exec, std::move(variables),
-                                 [this, self](const Status& status) {
-                                   if (!status) report_.hook_failed(status.error().message);
-                                   loop_.post([this, self] {
-                                     hooks_.erase(self);
-                                     leave_when_done();
-                                   });
-                                 });
+  // What the next term starts must not overtake it: it may undo what this one does.
+  work_->hold_start();
+  hooks_.add("on-loss-exec", plan_.on_loss_exec, term.epoch, std::move(variables));
 }
 
-// What is typed on a terminal that was lent reaches the command alone, but was meant for both.
-void RunSession::on_child_ended(const std::string& child, const std::optional<ExitStatus>& status,
-                                const std::string& how) {
-  const bool typed =
-      terminal_.lent() && status &&
-      (status->shell_code() == 128 + SIGINT || status->shell_code() == 128 + SIGQUIT);
-  terminal_.take_back();
-  report_.child_ended(child, how);
-  if (!typed) return;
-  decide(status->shell_code(), "");
-  ask_to_stop(status->shell_code() - 128, work_->running());
+// A command that was ended by a key is not started again.
+void RunSession::on_key(int number, int code) {
+  decide(code, "");
+  ask_to_stop(number, work_->running());
 }
 
 void RunSession::on_signal(int number) {
+  if (number == SIGCONT) return terminal_.look();
   const bool running = work_->running();
   // The stop that follows sends TERM itself, to one command after the other, the last one first.
   const bool in_order = number == SIGTERM || (ends(number) && !plan_.lends_terminal);
@@ -349,7 +360,7 @@ void RunSession::stop() {
 
 // Hooks are waited for, as long as one may take.
 void RunSession::leave_when_done() {
-  if (stopped_ && hooks_.empty()) loop_.stop();
+  if (stopped_ && hooks_.idle()) loop_.stop();
 }
 
 RunSession::Verdict RunSession::last_word() const {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +10,10 @@
 #include "candidate/supervised_work.h"
 #include "cli/hook.h"
 #include "cli/http_face.h"
+#include "cli/lent_terminal.h"
 #include "cli/run_plan.h"
 #include "cli/run_report.h"
 #include "platform/event_loop.h"
-#include "platform/foreground.h"
 #include "platform/signal_watch.h"
 
 namespace muster::cli {
@@ -42,8 +41,7 @@ class RunSession {
   void on_trouble(const telemetry::Trouble& trouble);
   void on_ending(const TreeEnd& end);
   void on_ended(const TreeEnd& end);
-  void on_child_ended(const std::string& child, const std::optional<ExitStatus>& status,
-                      const std::string& how);
+  void on_key(int number, int code);
   void on_signal(int number);
   void ask_to_stop(int number, bool running);
   void on_wait_over();
@@ -75,12 +73,12 @@ class RunSession {
   Timer start_timer_;
   Timer wait_timer_;
   Timer adopted_timer_;
-  ForegroundTerminal terminal_;
+  LentTerminal terminal_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SupervisedWork> work_;
   std::unique_ptr<Candidate> candidate_;
   std::atomic<const Candidate*> asked_ = nullptr;  ///< By the HTTP face, once there is one.
-  std::list<std::unique_ptr<Hook>> hooks_;         ///< One may outlast the next term.
+  HookQueue hooks_;
 
   std::optional<Verdict> verdict_;
   std::optional<TreeEnd> last_end_;  ///< Of the last term's work.

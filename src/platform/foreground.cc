@@ -21,12 +21,17 @@ void give_to(pid_t group) {
 
 }  // namespace
 
-void ForegroundTerminal::lend(pid_t group) {
-  if (lent_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
+bool ForegroundTerminal::lend(pid_t group) {
+  if (lent_ || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return false;
   lent_ = true;
   give_to(group);
   // It may have asked for input before it could have any, and been stopped for that.
   ::kill(-group, SIGCONT);
+  return true;
+}
+
+bool ForegroundTerminal::there() {
+  return ::tcgetpgrp(STDIN_FILENO) >= 0;
 }
 
 void ForegroundTerminal::take_back() {

@@ -14,9 +14,12 @@ class ForegroundTerminal {
   ForegroundTerminal(const ForegroundTerminal&) = delete;
   ForegroundTerminal& operator=(const ForegroundTerminal&) = delete;
 
-  void lend(pid_t group);
+  /// False when there is nothing to lend now.
+  bool lend(pid_t group);
   void take_back();
   [[nodiscard]] bool lent() const { return lent_; }
+  /// Whether standard input is a terminal of this session.
+  [[nodiscard]] static bool there();
 
  private:
   bool lent_ = false;

@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@
 #include "base/check.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "platform/control_group.h"
+#include "platform/process_table.h"
 
 namespace muster {
 namespace {
@@ -35,7 +38,7 @@ Spawned& spawned() {
 }
 
 /// What failed between fork and exec, as the child tells it.
-enum class Step : int { kExec, kInterpreter, kDirectory, kSetup };
+enum class Step : int { kExec, kInterpreter, kDirectory, kControlGroup, kSetup };
 struct Failure {
   Step step;
   int error_number;
@@ -54,6 +57,7 @@ struct Launch {
   const char* directory;
   bool null_stdin;
   int death_signal;
+  int control_group;
   pid_t parent;
   int report_fd;
 };
@@ -124,6 +128,9 @@ bool arrange_descriptors(const Launch& launch, std::array<int, 8>& parked) {
     // The parent may have died before that was set.
     if (::getppid() != launch.parent) ::_exit(127);
   }
+  if (launch.control_group >= 0 && !enter_control_group(launch.control_group)) {
+    fail(report, Step::kControlGroup);
+  }
   if (::setpgid(0, 0) != 0) fail(report, Step::kSetup);
   if (launch.directory != nullptr && ::chdir(launch.directory) != 0) fail(report, Step::kDirectory);
   std::array<int, 8> parked;
@@ -150,6 +157,9 @@ Error describe(const Failure& failure, const Command& command) {
   if (failure.step == Step::kDirectory) {
     return {absent ? Errc::kNotFound : Errc::kDenied,
             what + "its directory " + command.directory + " cannot be entered (" + reason + ")"};
+  }
+  if (failure.step == Step::kControlGroup) {
+    return {Errc::kDenied, what + "its cgroup cannot be entered (" + reason + ")"};
   }
   if (failure.step == Step::kSetup) return {Errc::kUnavailable, what + reason};
   if (failure.step == Step::kInterpreter) {
@@ -245,6 +255,7 @@ Result<Process> spawn(const Command& command) {
                       .directory = command.directory.empty() ? nullptr : command.directory.c_str(),
                       .null_stdin = command.null_stdin,
                       .death_signal = command.death_signal,
+                      .control_group = command.control_group,
                       .parent = ::getpid(),
                       .report_fd = writer.get()};
   keep_exit_statuses();
@@ -279,6 +290,51 @@ void reap_strangers() {
     if (spawned().pids.contains(info.si_pid)) return;
     ::waitid(P_PID, static_cast<id_t>(info.si_pid), &info, WEXITED | WNOHANG);
   }
+}
+
+void adopt_orphans() {
+  MUSTER_CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
+}
+
+void each_stranger(const std::function<void(pid_t)>& stranger) {
+  std::vector<pid_t> found;
+  {
+    const MutexLock lock(spawned().mutex);
+    each_child(::getpid(), [&](pid_t pid) {
+      if (!spawned().pids.contains(pid)) found.push_back(pid);
+    });
+  }
+  for (const pid_t pid : found) {
+    stranger(pid);
+    siginfo_t info{};
+    ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG);
+  }
+}
+
+Status can_run(const Command& command) {
+  if (command.argv.empty() || command.argv.front().empty()) {
+    return {Errc::kInvalid, "there is no command to run"};
+  }
+  const std::string& folder = command.directory;
+  const std::string below = folder.empty() ? "" : folder + "/";
+  if (!folder.empty() && ::access(folder.c_str(), X_OK) != 0) {
+    return describe({Step::kDirectory, errno}, command);
+  }
+  const std::vector<std::string> env = command.environment ? *command.environment : environment();
+  int problem = ENOENT;
+  for (const std::string& path : candidates(command.argv.front(), env)) {
+    // A relative path counts from the directory that the command runs in.
+    const std::string whole = path.starts_with('/') ? path : below + path;
+    struct stat file {};
+    if (::stat(whole.c_str(), &file) != 0) {
+      if (errno == EACCES) problem = EACCES;
+    } else if (S_ISREG(file.st_mode) && ::access(whole.c_str(), X_OK) == 0) {
+      return Done{};
+    } else {
+      problem = EACCES;
+    }
+  }
+  return describe({Step::kExec, problem}, command);
 }
 
 std::vector<std::string> environment() {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,8 @@ struct Command {
   std::vector<std::pair<int, int>> descriptors{};
   /// Sent to it when the *thread* that started it ends, so keep that thread. 0: none.
   int death_signal = 0;
+  /// The directory of the cgroup that it runs in from the start; -1: in ours.
+  int control_group = -1;
 };
 
 /// A child process, named by a pidfd, so that it cannot be mistaken for a later one with its id.
@@ -69,8 +72,17 @@ class Process {
 /// children. Any thread.
 void reap_strangers();
 
+/// From now on this process, and not process 1, becomes the parent of whatever loses its own below
+/// it. Call reap_strangers() now and then.
+void adopt_orphans();
+/// Calls `stranger` for each child of this process that was not started by spawn(), hidden ones and
+/// those that have ended included, and reaps the latter. As reap_strangers().
+void each_stranger(const std::function<void(pid_t)>& stranger);
+
 /// Names a process, a child or not; invalid when there is none with that id.
 [[nodiscard]] UniqueFd open_pidfd(pid_t pid);
+/// Whether a command can be started as far as its files tell, as spawn() would say it.
+[[nodiscard]] Status can_run(const Command& command);
 /// This process's environment as NAME=value.
 [[nodiscard]] std::vector<std::string> environment();
 /// Sets NAME=value in such a list, in the place of what it held before.

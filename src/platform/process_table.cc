@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,22 +156,46 @@ void ProcessTable::look(const std::function<void(const ProcessEntry&)>& seen) {
 }
 
 std::span<const ProcessEntry> ProcessTable::descendants(pid_t root) {
-  // The front of the list is what was found; each round adds those whose parent is in it.
-  auto found_end = entries_.begin();
+  add_hidden_children(root);
+  // The front of the list is what was found; each round adds those whose parent is in it. By index,
+  // since the list grows by what is hidden.
+  std::size_t found = 0;
   const auto belongs = [&](const ProcessEntry& entry) {
     return entry.parent == root ||
-           std::any_of(entries_.begin(), found_end,
+           std::any_of(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(found),
                        [&](const ProcessEntry& other) { return other.pid == entry.parent; });
   };
   for (bool more = true; more;) {
     more = false;
-    for (auto it = found_end; it != entries_.end(); ++it) {
-      if (!belongs(*it)) continue;
-      std::iter_swap(it, found_end++);
+    for (std::size_t i = found; i < entries_.size(); ++i) {
+      if (!belongs(entries_[i])) continue;
+      std::swap(entries_[i], entries_[found]);
+      add_hidden_children(entries_[found].pid);
+      ++found;
       more = true;
     }
   }
-  return {entries_.begin(), found_end};
+  return {entries_.data(), found};
+}
+
+void ProcessTable::add_hidden_children(pid_t parent) {
+  each_child(parent, [&](pid_t pid) {
+    const auto seen = std::any_of(entries_.begin(), entries_.end(),
+                                  [&](const ProcessEntry& each) { return each.pid == pid; });
+    if (seen) return;
+    // Born since the look, or hidden; these two calls are answered for either.
+    const pid_t group = ::getpgid(pid);
+    const pid_t session = ::getsid(pid);
+    if (group < 0 || session < 0) return;
+    entries_.push_back({.pid = pid,
+                        .parent = parent,
+                        .group = group,
+                        .session = session,
+                        .state = ProcessEntry::kHidden,
+                        .threads = 1,
+                        .flags = 0,
+                        .started = std::numeric_limits<std::uint64_t>::max()});
+  });
 }
 
 void ProcessTable::kill_descendants(pid_t root) {
@@ -183,6 +208,7 @@ void ProcessTable::kill_descendants(pid_t root) {
     fresh = false;
     // Whose parent has ended is the child of a subreaper and dies as soon as it is seen: a chain
     // whose every process has a session of its own shares no group.
+    each_child(root, [](pid_t pid) { ::kill(pid, SIGKILL); });
     look([root](const ProcessEntry& each) {
       if (each.parent == root && !each.ended()) ::kill(each.pid, SIGKILL);
     });
@@ -211,6 +237,47 @@ void ProcessTable::kill_descendants(pid_t root) {
 
 void kill_group(pid_t group) {
   if (group > 1) ::kill(-group, SIGKILL);
+}
+
+void read_pids(int fd, const std::function<void(pid_t)>& pid) {
+  std::array<char, 4096> text;
+  pid_t value = 0;
+  bool inside = false;
+  for (;;) {
+    const ssize_t length = ::read(fd, text.data(), text.size());
+    for (ssize_t i = 0; i < length; ++i) {
+      const char each = text[static_cast<std::size_t>(i)];
+      const bool digit = each >= '0' && each <= '9';
+      // A number may go on in the next block.
+      if (digit) value = (inside ? value * 10 : 0) + (each - '0');
+      if (!digit && inside) pid(value);
+      inside = digit;
+    }
+    if (length > 0) continue;
+    if (inside) pid(value);
+    return;
+  }
+}
+
+void each_child(pid_t parent, const std::function<void(pid_t)>& child) {
+  std::array<char, 64> path;
+  std::snprintf(path.data(), path.size(), "/proc/%d/task", parent);
+  const UniqueFd threads(::open(path.data(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!threads.valid()) return;
+  // Not readdir(3), which allocates.
+  alignas(dirent64) std::array<char, 1024> buffer;
+  for (;;) {
+    const ssize_t length = ::getdents64(threads.get(), buffer.data(), buffer.size());
+    if (length <= 0) return;
+    for (ssize_t offset = 0; offset < length;) {
+      const auto* each = reinterpret_cast<const dirent64*>(buffer.data() + offset);
+      offset += each->d_reclen;
+      if (each->d_name[0] < '0' || each->d_name[0] > '9') continue;
+      std::snprintf(path.data(), path.size(), "%.20s/children", each->d_name);
+      const UniqueFd list(::openat(threads.get(), path.data(), O_RDONLY | O_CLOEXEC));
+      if (list.valid()) read_pids(list.get(), child);
+    }
+  }
 }
 
 std::optional<ProcessEntry> look_at(pid_t pid) {

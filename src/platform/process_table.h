@@ -17,12 +17,16 @@ struct ProcessEntry {
   pid_t parent;
   pid_t group;
   pid_t session;
-  char state;             ///< As in /proc/PID/stat, of the main thread.
+  char state;             ///< As in /proc/PID/stat, of the main thread; kHidden where it has none.
   std::uint32_t threads;  ///< With the main one, also when that has ended and others go on.
   std::uint32_t flags;    ///< Of the kernel.
   std::uint64_t started;  ///< In the kernel's ticks: who is younger has no lower number.
 
-  /// It waits to be reaped, and no thread of it runs.
+  /// The state of a process that /proc does not show to this user (hidepid), though it is listed as
+  /// a child and takes signals. Its parent, group and session are known, and nothing else.
+  static constexpr char kHidden = '?';
+
+  /// It waits to be reaped, and no thread of it runs. False of a hidden one, which may have.
   [[nodiscard]] bool ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }
   [[nodiscard]] bool is_of_kernel() const;
 };
@@ -42,7 +46,8 @@ class ProcessTable {
   void look(const std::function<void(const ProcessEntry&)>& seen = {});
   [[nodiscard]] std::span<const ProcessEntry> all() const { return entries_; }
   /// Children of `root`, their children and so on; `root` itself is none. A process whose parent
-  /// died belongs to the subreaper that adopted it.
+  /// died belongs to the subreaper that adopted it. Hidden processes are found where their parent
+  /// is not hidden; the children of a hidden one show up below the subreaper when it has ended.
   [[nodiscard]] std::span<const ProcessEntry> descendants(pid_t root);
   /// Looks, and sends KILL to every descendant of `root`, and at once, which no fork can outrun, to
   /// the whole of each process group that has only descendants in it or is in a session that was
@@ -50,6 +55,9 @@ class ProcessTable {
   void kill_descendants(pid_t root);
 
  private:
+  /// Adds the hidden children of a process to the look.
+  void add_hidden_children(pid_t parent);
+
   std::vector<ProcessEntry> entries_;
   std::vector<pid_t> told_;    ///< By the kill in progress.
   std::vector<pid_t> groups_;  ///< Judged during its current look.
@@ -59,7 +67,15 @@ class ProcessTable {
 /// a process whose group is outside of this pid namespace shows group 0.
 void kill_group(pid_t group);
 
-/// One process; nothing when there is none with that id.
+/// Calls `child` for each child of a process, of every thread of it, hidden ones included. Children
+/// that come or go meanwhile may be missed. Nobody where the kernel keeps no such list, or the
+/// process itself is hidden.
+void each_child(pid_t parent, const std::function<void(pid_t)>& child);
+
+/// Calls `pid` for each number in an open file of /proc or of a cgroup.
+void read_pids(int fd, const std::function<void(pid_t)>& pid);
+
+/// One process; nothing when there is none with that id, or it is hidden.
 [[nodiscard]] std::optional<ProcessEntry> look_at(pid_t pid);
 
 /// Whether the environment that a process was started with holds a NAME=value. Asked of any thread,

@@ -51,5 +51,49 @@ TEST_F(RunTerminalTest, TheInterruptKeyEndsACommandThatIsAlwaysRestarted) {
   EXPECT_EQ(person.finish(), 128 + SIGINT);
 }
 
+// R21: also one that takes the key for a wish to end in order, whatever its code is.
+TEST_F(RunTerminalTest, ACommandThatCatchesTheInterruptKeyAndEndsIsNotRestarted) {
+  OnTerminal person(muster(
+      "trap 'echo caught; exit 0' INT; " + kReady + "while :; do sleep 0.02; done", "permanent"));
+  EXPECT_THAT(person.until("ready"), testing::HasSubstr("ready"));
+  person.type("\x03");
+  EXPECT_THAT(person.until("caught"), testing::HasSubstr("caught"));
+  EXPECT_EQ(person.finish(), 0);
+}
+
+// The key is not a wish to end where the command makes something else of it.
+TEST_F(RunTerminalTest, ACommandThatGoesOnAfterTheInterruptKeyGoesOn) {
+  OnTerminal person(muster("trap 'echo caught' INT; " + kReady +
+                           "until read word; do :; done; echo got:$word; exit 3"));
+  EXPECT_THAT(person.until("ready"), testing::HasSubstr("ready"));
+  person.type("\x03");
+  EXPECT_THAT(person.until("caught"), testing::HasSubstr("caught"));
+  person.type("hello\n");
+  EXPECT_THAT(person.until("got:hello"), testing::HasSubstr("got:hello"));
+  EXPECT_EQ(person.finish(), 3);
+}
+
+// R23: a job that asked for input in the background was stopped for that, and a shell that brings
+// it to the front wakes muster at most.
+TEST_F(RunTerminalTest, AJobThatIsBroughtToTheFrontReadsWhatIsTyped) {
+  std::string line;
+  for (const std::string& word : muster("echo up; read word; echo got:$word")) {
+    line += "'";
+    for (const char each : word) line += each == '\'' ? std::string("'\\''") : std::string(1, each);
+    line += "' ";
+  }
+  OnTerminal person({"bash", "--norc", "--noprofile", "-i"});
+  person.type(line + "&\n");
+  EXPECT_THAT(person.until("\nup"), testing::HasSubstr("up"));
+  // Stopped, since it reads from a terminal that is not its own.
+  person.type("until ps -o stat= -C sh | grep -q T; do sleep 0.05; done; echo is\\ stopped\n");
+  EXPECT_THAT(person.until("is stopped"), testing::HasSubstr("is stopped"));
+  person.type("fg\n");
+  person.type("hello\n");
+  EXPECT_THAT(person.until("got:hello"), testing::HasSubstr("got:hello"));
+  person.type("exit 4\n");
+  EXPECT_EQ(person.finish(), 4);
+}
+
 }  // namespace run_terminal_test
 }  // namespace muster

@@ -112,13 +112,32 @@ TEST_F(RunTest, AStoreThatAnswersIsNotBlamedForANodeThatMayNotLead) {
   EXPECT_EQ(waited.out, "");
 }
 
-TEST_F(RunTest, ACommandThatCannotRunIsExitCode73) {
-  const Outcome absent = job({}, {"no-such-command-anywhere"});
+// R21: also where this node would only stand by, and look well until it leads.
+TEST_F(RunTest, ACommandThatCannotRunIsFoundAtTheStart) {
+  for (const Words& more : {Words{}, Words{"--eligible", "off"}}) {
+    const Outcome absent = job(more, {"no-such-command-anywhere"});
+    EXPECT_EQ(absent.code, 64);
+    EXPECT_THAT(absent.err, HasSubstr("cannot run no-such-command-anywhere: command not found"));
+  }
+  const Outcome denied = job({}, {write("plain", "#!/bin/sh\n")});
+  EXPECT_EQ(denied.code, 64);
+  EXPECT_THAT(denied.err, HasSubstr("it is not executable by this user"));
+  const Outcome placed = job({"--commands", write("c.yaml",
+                                                  "commands:\n  - name: a\n    command: "
+                                                  "[\"true\"]\n    directory: /no/such\n")},
+                             {});
+  EXPECT_EQ(placed.code, 64);
+  EXPECT_THAT(placed.err, HasSubstr("/no/such cannot be entered"));
+}
+
+// What runs before it may bring it, as a hook that mounts a volume does.
+TEST_F(RunTest, ACommandThatAHookDoesNotBringIsExitCode73) {
+  const std::string brought = path("brought");
+  const std::string bring = "printf '#!/bin/sh\\nexit 5\\n' > " + brought + "; chmod +x " + brought;
+  EXPECT_EQ(job({"--on-gain", bring}, {brought}).code, 5);
+  const Outcome absent = job({"--on-gain", "true"}, {"no-such-command-anywhere"});
   EXPECT_EQ(absent.code, 73);
   EXPECT_THAT(absent.err, HasSubstr("command not found"));
-  const Outcome denied = job({}, {write("plain", "#!/bin/sh\n")});
-  EXPECT_EQ(denied.code, 73);
-  EXPECT_THAT(denied.err, HasSubstr("it is not executable by this user"));
 }
 
 // C16: restarting does not help, so the term ends and muster says why.

@@ -20,7 +20,12 @@ constexpr std::size_t kLineMax = 64 * 1024;
 
 GuardianOptions guardian_options(const EngineOptions& options) {
   // No grace when this process is dead: etcd is made to be killed, and its successor waits.
-  return {.program = options.guardian, .kill_margin = 1s, .warning = 0s, .grace = 0s};
+  // It starts no others, so a cgroup would add nothing.
+  return {.program = options.guardian,
+          .kill_margin = 1s,
+          .warning = 0s,
+          .grace = 0s,
+          .control_group = false};
 }
 
 /// Nothing of ours: etcd takes options from ETCD_… variables and would send Raft through a proxy.
@@ -64,7 +69,10 @@ EtcdChild::EtcdChild(EventLoop& loop, const EngineOptions& options, Ended ended)
                  finish(diagnose(last_error_, options_.etcd_directory(),
                                  options_.peer_listen.to_string()));
                },
-           .lost = [this] { finish({"etcd's guardian died, and etcd was ended with it"}); }}) {}
+           .lost =
+               [this](GuardedCommand::Lost) {
+                 finish({"etcd's guardian died, and etcd was ended with it"});
+               }}) {}
 
 EtcdChild::~EtcdChild() {
   if (log_.valid()) loop_.unwatch_fd(log_.get());

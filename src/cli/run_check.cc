@@ -1,0 +1,92 @@
+#include "cli/run_check.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/topology_text.h"
+#include "platform/control_group.h"
+#include "platform/process_table.h"
+
+namespace muster::cli {
+
+Protection Protection::of_this_machine() {
+  Protection result;
+  result.root = ::geteuid() == 0;
+  result.hidden = ::access("/proc/1/stat", R_OK) != 0;
+  const auto where = try_control_group();
+  result.control_group = where.ok();
+  if (where) {
+    result.where = *where;
+  } else {
+    result.why = where.error().message;
+  }
+  return result;
+}
+
+std::vector<std::string> Protection::gaps() const {
+  std::vector<std::string> result;
+  if (!control_group && !root) {
+    result.emplace_back(
+        "Processes of other users (sudo, setuid programs): this user may not signal them.");
+  }
+  if (control_group && !root) {
+    result.emplace_back(
+        "Processes of other users (sudo, setuid programs) are killed in time, but not asked to end "
+        "first.");
+  }
+  if (!control_group && hidden) {
+    result.emplace_back(
+        "Processes below one that /proc hides (hidepid) are killed in time, but not asked to end "
+        "first.");
+  }
+  if (control_group) {
+    result.emplace_back(
+        "If muster and its guardian are killed at once, what the command has started goes on until "
+        "a muster run is started in " +
+        where + "; the command itself, too, if it has changed its user.");
+  } else {
+    result.emplace_back(
+        "If muster and its guardian are killed at once, what the command has started goes on; the "
+        "command itself, too, if it has changed its user or has file capabilities.");
+  }
+  result.emplace_back(
+      "While muster and its guardian are both frozen (a suspended machine, a paused virtual "
+      "machine), nobody ends the command in time.");
+  result.emplace_back(
+      "Processes that another service starts for the command (systemd-run, docker run -d, at) are "
+      "not ended with it.");
+  return result;
+}
+
+void print(const Protection& protection, bool json, Terminal& terminal) {
+  const char* const by = protection.control_group ? "cgroup" : "process-table";
+  if (json) {
+    nlohmann::ordered_json answer = {{"protection", by},
+                                     {"cgroup", nullptr},
+                                     {"reason", protection.why},
+                                     {"root", protection.root},
+                                     {"hidden_processes", protection.hidden},
+                                     {"not_protected", protection.gaps()}};
+    if (protection.control_group) answer["cgroup"] = protection.where;
+    return terminal.line(dump(answer));
+  }
+  if (protection.control_group) {
+    terminal.line("Protected by a cgroup: each command runs in one of its own below " +
+                  protection.where + ", and cgroup.kill ends everything in it at once.");
+  } else {
+    terminal.line("Protected by the process table: " + protection.why +
+                  ". Whatever runs below a command is looked up in /proc and killed.");
+  }
+  terminal.line("Not protected:");
+  for (const std::string& each : protection.gaps()) terminal.line("  - " + each);
+}
+
+Status check_machine() {
+  if (look_at(::getpid())) return Done{};
+  return {Errc::kUnavailable,
+          "/proc is not mounted here: muster finds there what a command has started; mount it "
+          "(mount -t proc proc /proc)"};
+}
+
+}  // namespace muster::cli

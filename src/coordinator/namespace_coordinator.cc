@@ -156,9 +156,11 @@ void NamespaceCoordinator::compare_timings() {
 
 void NamespaceCoordinator::watch_state() {
   if (!store_.capabilities().watch) return;
-  watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent&) {
-    // The holder learns nothing from its own renewals, and of a replacement by its next one.
-    if (!driver_.election().leads(loop_.now())) driver_.nudge();
+  watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent& event) {
+    // The holder learns nothing from its own renewals, and of a replacement by its next one. After
+    // a reset nothing is known, not even whether this is the same store, so it renews at once.
+    const bool reset = event.kind == WatchEvent::Kind::kReset;
+    if (reset || !driver_.election().leads(loop_.now())) driver_.nudge();
   });
 }
 

@@ -199,12 +199,15 @@ Overview Observer::overview() const {
     o.counts[each] = state.topology().count(each);
   }
   const bool out_of_touch = replica.age() > kOutOfTouch;
+  const std::string trouble = subject_->engine_trouble ? subject_->engine_trouble() : "";
   if (o.engine_health.empty()) {
-    o.engine_health = out_of_touch ? "has not answered for " + format_duration(replica.age())
-                                   : std::string("answers");
+    o.engine_health = out_of_touch       ? "has not answered for " + format_duration(replica.age())
+                      : trouble.empty() ? std::string("answers")
+                                        : std::string("fails");
+    if (!trouble.empty()) o.engine_health += ": " + trouble;
   }
   if (leader.id.empty()) {
-    o.not_ready = "nobody is known to lead";
+    o.not_ready = "nobody is known to lead" + (trouble.empty() ? "" : "; the engine fails: " + trouble);
   } else {
     const auto last = state.decisions().last_about(cluster::kServersSubject);
     const bool known = last && last->to == leader.id;

@@ -23,8 +23,8 @@ void Terminal::event(const std::string& text) {
 bool Terminal::unread() const {
   return !out || (events != nullptr && events->broken());
 }
-void Terminal::when_unread(std::function<void()> told) const {
-  if (events != nullptr) events->when_broken(std::move(told));
+void Terminal::when_unread(std::function<void()> act) const {
+  if (events != nullptr) events->when_broken(std::move(act));
 }
 void Terminal::note(const std::string& lines) {
   if (told) return told(lines);

@@ -37,9 +37,9 @@ struct Terminal {
   void event(const std::string& text);
   /// True when nobody will read what is printed.
   [[nodiscard]] bool unread() const;
-  /// Calls `told`, on any thread, when unread() becomes true by an event; an empty one takes the
+  /// Calls `act`, on any thread, when unread() becomes true by an event; an empty one takes the
   /// wish back. Without `events` only unread() tells it.
-  void when_unread(std::function<void()> told) const;
+  void when_unread(std::function<void()> act) const;
   /// One line or more, each with its newline, about what has happened: to `err`, and a loop that
   /// has other things to do is not held up.
   void note(const std::string& lines);

@@ -131,7 +131,7 @@ TEST_F(DiskFullTest, UnderAllWritesAreRefusedClearlyAndReturnWhenThereIsRoom) {
 }
 
 // Takes about 4 s: what cannot be written is tried again until the append is given up.
-TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndReadyzSayThatNoSpaceIsLeft) {
+TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndTheHealthSayThatNoSpaceIsLeft) {
   const std::string engine = data(0);
   fs::create_directories(engine);
   ASSERT_EQ(::mount("none", engine.c_str(), "tmpfs", 0, "size=4m"), 0) << std::strerror(errno);
@@ -146,10 +146,11 @@ TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndReadyzSayThatNoSpaceIsLeft
   EXPECT_THAT(refused.error_message(), HasSubstr("no space is left"));
   EXPECT_THAT(server.log(), HasSubstr("no space is left"));
   const nlohmann::json door{{"address", "127.0.0.1"}, {"port", port}};
-  EXPECT_TRUE(eventually([&] {
-    const HttpResponse ready = muster::get(door, "/readyz");
-    return ready.status == 503 && ready.body.find("no space is left") != std::string::npos;
-  })) << muster::get(door, "/readyz").body;
+  const auto says = [&](const std::string& path, const std::string& text) {
+    return eventually([&] { return muster::get(door, path).body.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(says("/api/overview", "no space is left")) << muster::get(door, "/api/overview").body;
+  EXPECT_TRUE(says("/readyz", "the engine fails")) << muster::get(door, "/readyz").body;
   free(0);
   EXPECT_TRUE(writes(server, "after"));
 }

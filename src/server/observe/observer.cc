@@ -201,13 +201,13 @@ Overview Observer::overview() const {
   const bool out_of_touch = replica.age() > kOutOfTouch;
   const std::string trouble = subject_->engine_trouble ? subject_->engine_trouble() : "";
   if (o.engine_health.empty()) {
-    o.engine_health = out_of_touch       ? "has not answered for " + format_duration(replica.age())
+    o.engine_health = out_of_touch      ? "has not answered for " + format_duration(replica.age())
                       : trouble.empty() ? std::string("answers")
                                         : std::string("fails");
-    if (!trouble.empty()) o.engine_health += ": " + trouble;
   }
   if (leader.id.empty()) {
-    o.not_ready = "nobody is known to lead" + (trouble.empty() ? "" : "; the engine fails: " + trouble);
+    o.not_ready = "nobody is known to lead";
+    if (!trouble.empty()) o.not_ready += ", and the engine " + o.engine_health;
   } else {
     const auto last = state.decisions().last_about(cluster::kServersSubject);
     const bool known = last && last->to == leader.id;
@@ -215,6 +215,8 @@ Overview Observer::overview() const {
                          known ? last->at : WallTime{}, known ? cluster::sentence(*last) : ""};
   }
   if (out_of_touch) o.not_ready = "the engine " + o.engine_health;
+  // The reason above is for anybody; what a store says may name its paths, and is not.
+  if (!trouble.empty()) o.engine_health += ": " + trouble;
   o.servers = servers(leader);
   return o;
 }

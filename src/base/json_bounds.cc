@@ -30,8 +30,7 @@ Status check_json_bounds(std::string_view text) {
     }
   }
   if (values <= kJsonValuesMax) return Done{};
-  return {Errc::kCorrupt,
-          "the body holds more than " + std::to_string(kJsonValuesMax) + " values"};
+  return {Errc::kCorrupt, "the body holds more than " + std::to_string(kJsonValuesMax) + " values"};
 }
 
 }  // namespace muster

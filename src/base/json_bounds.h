@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// Bounds for the JSON that others leave in a store. A parsed value takes some hundred bytes, however
-/// short its text is, so a few megabytes of brackets would take half a gigabyte.
+/// Bounds for the JSON that others leave in a store. A parsed value takes some hundred bytes,
+/// however short its text is, so a few megabytes of brackets would take half a gigabyte.
 constexpr std::size_t kJsonBytesMax = std::size_t{16} << 20;
 constexpr std::size_t kJsonDepthMax = 32;
 /// A state lists every worker; no fleet comes near this.

@@ -18,8 +18,9 @@ std::string repeated(const std::string& text, std::size_t times) {
 TEST(JsonBoundsTest, WhatAnHonestWriterWritesIsWithin) {
   EXPECT_TRUE(check_json_bounds("").ok());
   EXPECT_TRUE(check_json_bounds(R"({"epoch":1,"workers":["a","b"],"released":{"epoch":1}})").ok());
-  EXPECT_TRUE(check_json_bounds("[" + repeated("\"0b6f9a3e-pod-with-a-long-name\",", 100'000) +
-                                "\"z\"]").ok());
+  EXPECT_TRUE(
+      check_json_bounds("[" + repeated("\"0b6f9a3e-pod-with-a-long-name\",", 100'000) + "\"z\"]")
+          .ok());
   EXPECT_TRUE(check_json_bounds(repeated("[", kJsonDepthMax) + repeated("]", kJsonDepthMax)).ok());
 }
 

@@ -138,10 +138,10 @@ class NodeCommand final : public Command {
     const WallTime now = system_wall_now();
     if (json_) {
       terminal.event(dump({{"event", to_string(event.kind)},
-                          {"node_id", id_},
-                          {"generation_id", event.generation.value()},
-                          {"reason", event.reason},
-                          {"time", to_ms(now)}}));
+                           {"node_id", id_},
+                           {"generation_id", event.generation.value()},
+                           {"reason", event.reason},
+                           {"time", to_ms(now)}}));
       return;
     }
     std::string text = format_time(now) + " " + to_string(event.kind);

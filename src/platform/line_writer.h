@@ -20,8 +20,8 @@ namespace muster {
 /// that a line comes out: once `bytes_max` wait, further ones are dropped, and when there is room
 /// again, a warning is logged that says how many.
 ///
-/// A write that fails, because the reader has gone or the disk is full, breaks it for good: whatever
-/// follows is dropped, and whoever asked for it by when_broken() is told.
+/// A write that fails, because the reader has gone or the disk is full, breaks it for good:
+/// whatever follows is dropped, and whoever asked for it by when_broken() is told.
 ///
 /// Any thread. The destructor waits until the reader has taken what it was given; who cannot wait
 /// asks drain() first, and ends the process if that says no.

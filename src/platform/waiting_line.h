@@ -8,8 +8,8 @@
 namespace muster::files {
 
 /// A WaitingLine gives processes that wait for a lock their turn in the order in which they came.
-/// The lock itself, which the caller asks for, keeps no order: a holder that unlocks and locks again
-/// at once would win against everybody who polls.
+/// The lock itself, which the caller asks for, keeps no order: a holder that unlocks and locks
+/// again at once would win against everybody who polls.
 ///
 /// Somebody who waits locks one byte of a file that all share, at the offset of its arrival by
 /// CLOCK_BOOTTIME, and asks for the lock only while no byte before its own is locked. The kernel

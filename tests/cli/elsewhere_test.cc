@@ -1,15 +1,16 @@
-// Workers whose directory is renamed, mounted over, linked elsewhere or emptied under them, with the
-// programs and the commands with which people do that.
-#include <fcntl.h>
+// Workers whose directory is renamed, mounted over, linked elsewhere or emptied under them, with
+// the programs and the commands with which people do that.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "platform/system_clock.h"
 #include "tests/cli/run_program.h"
@@ -22,28 +23,21 @@ using testing::AnyOf;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-/// Mounts of this thread and of the programs that it starts, until this goes.
-class PrivateMounts {
- public:
-  PrivateMounts()
-      : before_(::open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC)),
-        directory_(fs::current_path()),
-        own_(::unshare(CLONE_NEWNS) == 0 &&
-             ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0) {}
-  ~PrivateMounts() {
-    if (!own_) return;
-    EXPECT_EQ(::setns(before_.get(), CLONE_NEWNS), 0) << std::strerror(errno);
-    fs::current_path(directory_);
+/// Runs `body` in a process with mounts of its own, which go with it.
+void in_private_mounts(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Without root, a user namespace of its own makes it root enough.
+    const bool own = (::unshare(CLONE_NEWNS) == 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+                     ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+    EXPECT_TRUE(own) << std::strerror(errno);
+    if (own) body();
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
   }
-  PrivateMounts(const PrivateMounts&) = delete;
-  PrivateMounts& operator=(const PrivateMounts&) = delete;
-  [[nodiscard]] bool own() const { return own_; }
-
- private:
-  UniqueFd before_;
-  fs::path directory_;
-  bool own_;
-};
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "see above";
+}
 
 class ElsewhereTest : public testing::Test {
  protected:
@@ -87,11 +81,12 @@ TEST_F(ElsewhereTest, ALinkThatIsLedElsewhereLeavesOneLeader) {
 }
 
 TEST_F(ElsewhereTest, AMountOverTheDirectoryLeavesOneLeader) {
-  const PrivateMounts mounts;
-  if (!mounts.own()) GTEST_SKIP() << "no mounts of its own: " << std::strerror(errno);
   run({"mkdir", at("store"), at("other")});
-  expect_one_leader([&] { run({"mount", "--bind", at("other"), at("store")}); });
-  run({"umount", "--lazy", at("store")});
+  in_private_mounts([&] {
+    expect_one_leader([&] {
+      ASSERT_EQ(::mount(at("other").c_str(), at("store").c_str(), nullptr, MS_BIND, nullptr), 0);
+    });
+  });
 }
 
 TEST_F(ElsewhereTest, TheCommandOfALeaderWhoseDirectoryWasRenamedEnds) {

@@ -171,8 +171,8 @@ void Directory::unlock() {
 }
 
 // With the locks of what is open, so that nobody who had the old files open is in the middle of a
-// write. False when another process has made the files again and holds the new lock; `missing` while
-// the directory may be about to be removed.
+// write. False when another process has made the files again and holds the new lock; `missing`
+// while the directory may be about to be removed.
 Result<bool> Directory::restore_files(const Error& missing) {
   if (Status s = at_path(); !s) return s.error();
   const bool made_by_another = files::id_at(root_.get(), kLock).ok();

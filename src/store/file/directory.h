@@ -38,10 +38,10 @@ struct Changes {
 /// newer format is an error: its writer knows better.
 ///
 /// A store is the directory at its path, not the one that was there once. When that was renamed,
-/// removed, mounted over, or a link in the path changed, every call fails until reopen() has gone on
-/// in the directory that is at the path now. It is another store: no revision and no cursor of the
-/// old one is good for it. A directory that lost its lock or its journal stays the same store, and
-/// the holder of the next lock makes them again.
+/// removed, mounted over, or a link in the path changed, every call fails until reopen() has gone
+/// on in the directory that is at the path now. It is another store: no revision and no cursor of
+/// the old one is good for it. A directory that lost its lock or its journal stays the same store,
+/// and the holder of the next lock makes them again.
 ///
 /// One thread; settled_position(), may_have_changed() and syncs() are for any.
 class Directory {
@@ -143,7 +143,7 @@ class Directory {
   files::FileLock lock_;
   Journal journal_;
   files::WaitingLine line_;
-  Ids ids_;  ///< Of what is open.
+  Ids ids_;                             ///< Of what is open.
   std::optional<MonoTime> bare_since_;  ///< Its lock or journal is missing.
   std::uint64_t openings_ = 0;
   const std::string foreign_;

@@ -42,14 +42,13 @@ auto once_back(Call call) {
   return result;
 }
 
-/// `client` has written "1" into the directory `old_home`, and another one is at `path` now: nothing
-/// of it may reach the old one, and nothing of the old one counts in the new one.
+/// `client` has written "1" into the directory `old_home`, and another one is at `path` now:
+/// nothing of it may reach the old one, and nothing of the old one counts in the new one.
 void expect_another_store(TestClient& client, const Revision& old, const std::string& path,
                           const std::string& old_home) {
   TestClient other(path);
   ASSERT_TRUE(other.put("k", "other").ok());
-  const auto renewed =
-      once_back([&] { return client.put("k", "renewed", Precondition::at(old)); });
+  const auto renewed = once_back([&] { return client.put("k", "renewed", Precondition::at(old)); });
   EXPECT_TRUE(renewed.is(Errc::kConflict)) << "at a revision of another store";
   EXPECT_EQ(client.get("k").value().body, "other");
   ASSERT_TRUE(client.put("k", "both").ok());
@@ -104,8 +103,7 @@ TEST_F(FilePlaceTest, AMountOverTheDirectoryIsAnotherStoreAndGoesAgain) {
     if (!old) return old.error().message;
     fs::create_directory(aside_);
     if (::mount(aside_.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) != 0) return "no mount";
-    const auto put =
-        once_back([&] { return client.put("k", "renewed", Precondition::at(*old)); });
+    const auto put = once_back([&] { return client.put("k", "renewed", Precondition::at(*old)); });
     if (!put.is(Errc::kConflict)) return put ? "written" : put.error().message;
     if (!client.put("k", "below")) return "the new one cannot be written";
     if (object(aside_) != "below") return "not written where the path leads";

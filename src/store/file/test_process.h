@@ -68,7 +68,7 @@ struct Pipe {
 /// Runs `body` in a process with mounts of its own and returns what it printed. At `path` is a file
 /// system in memory.
 inline std::string in_private_mounts(const std::string& path, const std::string& mount_options,
-                              const std::function<std::string()>& body) {
+                                     const std::function<std::string()>& body) {
   Pipe pipe;
   Child child([&] {
     std::string said;

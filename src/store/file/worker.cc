@@ -16,7 +16,8 @@ constexpr int kJobsPerLock = 32;
 constexpr Duration kHoldMax = 20ms;
 // So many jobs without the lock run before those that wait for it have their turn.
 constexpr int kLockFreeJobs = 64;
-// How often somebody who has nothing to do looks whether the directory is still the one at its path.
+// How often somebody who has nothing to do looks whether the directory is still the one at its
+// path.
 constexpr Duration kLook = 500ms;
 constexpr Duration kLockWaitMin = 20us;
 constexpr Duration kLockWaitMax = 2ms;

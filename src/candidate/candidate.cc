@@ -139,9 +139,11 @@ void Candidate::take_part() {
 
 void Candidate::watch_store() {
   if (!store_.capabilities().watch) return;
-  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent&) {
-    // The holder learns nothing from its own renewals, and of a replacement by its next one.
-    if (!driver_.election().leads(loop_.now())) driver_.nudge();
+  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent& event) {
+    // The holder learns nothing from its own renewals, and of a replacement by its next one. After
+    // a reset nothing is known, not even whether this is the same store, so it renews at once.
+    const bool reset = event.kind == WatchEvent::Kind::kReset;
+    if (reset || !driver_.election().leads(loop_.now())) driver_.nudge();
   });
   control_watch_ =
       store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
@@ -186,7 +188,10 @@ void Candidate::after_beat(bool failed) {
   looked_at_ = loop_.now();
   // A store that answers reads and fails every write has not recovered.
   const bool troubled = std::exchange(trouble_seen_, false);
-  if (!failed && !troubled) store_failing_ = false;
+  if (!failed && !troubled) {
+    store_failing_ = false;
+    store_trouble_.clear();
+  }
   const MonoTime now = loop_.now();
   const auto& state = driver_.election().last_state();
   const bool leads = driver_.election().leads(now);

@@ -61,6 +61,8 @@ class Candidate {
   void set_eligible(bool eligible);
   /// Who takes part, this node included, as a leader sees it in the store; sorted by bytes.
   [[nodiscard]] const std::vector<WorkerId>& at_work() const { return roster_.live(); }
+  /// The last error of the store, until a heartbeat has passed without one; empty otherwise.
+  [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
   /// The last look at the store succeeded. No look has, before the first one.
   [[nodiscard]] bool store_answers() const { return store_answers_; }
 
@@ -147,6 +149,7 @@ class Candidate {
   MonoTime looked_at_{};        ///< The last heartbeat, good or bad.
   bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
   bool trouble_seen_ = false;   ///< Since the last heartbeat.
+  std::string store_trouble_;   ///< What the store said last, while it is failing.
   std::vector<std::function<void()>> stopped_;
   Lifetime term_;  ///< Of the callbacks of one term's work.
   Lifetime lifetime_;

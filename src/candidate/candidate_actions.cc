@@ -49,6 +49,7 @@ void Candidate::on(const ElectionEvent& event) {
                  [&](const StoreTrouble& e) {
                    if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
                    trouble_seen_ = true;
+                   store_trouble_ = e.error.message;
                    if (!std::exchange(store_failing_, true)) {
                      tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable,
                                              e.error.message});

@@ -51,6 +51,7 @@ int main(int argc, char** argv) {
   open_missing_standard_descriptors();
   ignore_broken_pipes();
   LineWriter errors(STDERR_FILENO);
+  LineWriter events(STDOUT_FILENO);
   // Events are printed anyway; the log adds what an operator may have to act on.
   set_log_sink(
       [&errors](const LogLine& line) {
@@ -65,10 +66,11 @@ int main(int argc, char** argv) {
   const bool colour = seen && (no_color == nullptr || *no_color == '\0');
   cli::Terminal terminal{std::cout, std::cerr, colour, ::isatty(STDERR_FILENO) == 1,
                          [&errors](const std::string& lines) { errors.write(lines); }};
+  terminal.events = &events;
   if (seen) terminal.window = window_size;
   const int code = cli::run(std::vector<std::string>(argv + 1, argv + argc), terminal);
   // A reader that has stopped reading holds up the thread that writes, but not this process.
-  if (!errors.drain(1s)) ::_exit(code);
+  if (!errors.drain(1s) || !events.drain(0s)) ::_exit(code);
   set_log_sink({});
   return code;
 }

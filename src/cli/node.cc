@@ -119,11 +119,13 @@ class NodeCommand final : public Command {
           tell(terminal, event);
           // Not to be kept: another has its place, or the servers will never take it.
           if (event.final && event.kind != client::AgentEventKind::kDeregistered) over = true;
-          if (over || !terminal.out) signals.request();
+          if (over || terminal.unread()) signals.request();
         });
     if (!agent) return agent.error();
     if (Status status = (*agent)->add(spec_); !status) return status.error();
+    terminal.when_unread([&signals] { signals.request(); });
     signals.wait();
+    terminal.when_unread({});
     if (!(*agent)->stop(server_.timeout)) {
       return {Errc::kUnavailable,
               "the node could not be deregistered in time; the servers will "
@@ -135,17 +137,17 @@ class NodeCommand final : public Command {
   void tell(Terminal& terminal, const client::AgentEvent& event) const {
     const WallTime now = system_wall_now();
     if (json_) {
-      terminal.line(dump({{"event", to_string(event.kind)},
-                          {"node_id", id_},
-                          {"generation_id", event.generation.value()},
-                          {"reason", event.reason},
-                          {"time", to_ms(now)}}));
+      terminal.event(dump({{"event", to_string(event.kind)},
+                           {"node_id", id_},
+                           {"generation_id", event.generation.value()},
+                           {"reason", event.reason},
+                           {"time", to_ms(now)}}));
       return;
     }
     std::string text = format_time(now) + " " + to_string(event.kind);
     if (!event.generation.value().empty()) text += " generation " + event.generation.value();
     if (!event.reason.empty()) text += ": " + event.reason;
-    terminal.line(text);
+    terminal.event(text);
   }
 
   Result<int> drain(Terminal& terminal, client::Client& client) {

@@ -209,7 +209,9 @@ class Program {
 
 int run(const std::vector<std::string>& words, Terminal& terminal) {
   const int code = Program(terminal).run(words);
-  if (terminal.out.flush()) return code;
+  // A reader that is slow gets what there is; one that has stopped reading is not waited for.
+  if (terminal.events != nullptr) (void)terminal.events->drain(1s);
+  if (terminal.out.flush() && !terminal.unread()) return code;
   terminal.err << "muster: cannot write to standard output; its reader has gone\n";
   return kOutputLost;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace muster::cli {
 namespace {
@@ -14,6 +15,16 @@ std::string painted(bool colour, const char* code, const std::string& text) {
 
 void Terminal::line(const std::string& text) {
   out << text << '\n' << std::flush;
+}
+void Terminal::event(const std::string& text) {
+  if (events == nullptr) return line(text);
+  events->write(text + '\n');
+}
+bool Terminal::unread() const {
+  return !out || (events != nullptr && events->broken());
+}
+void Terminal::when_unread(std::function<void()> act) const {
+  if (events != nullptr) events->when_broken(std::move(act));
 }
 void Terminal::note(const std::string& lines) {
   if (told) return told(lines);

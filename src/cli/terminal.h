@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "platform/line_writer.h"
 
 namespace muster::cli {
 
@@ -23,12 +24,22 @@ struct Terminal {
   /// Writes lines to `err` without waiting for its reader, for any thread. Unset: they go there
   /// directly.
   std::function<void(const std::string&)> told{};
+  /// Writes events to `out` without waiting for its reader. Unset: they go there directly.
+  LineWriter* events = nullptr;
   /// How large the window is at this moment; set when `out` is a terminal, so that a view may be
   /// drawn over the one before.
   std::function<WindowSize()> window{};
 
   /// One line, at once: whoever reads a pipe sees it when it happens.
   void line(const std::string& text);
+  /// As line(), for a command that has other things to do than to wait for a reader. Any thread, if
+  /// `events` is set.
+  void event(const std::string& text);
+  /// True when nobody will read what is printed.
+  [[nodiscard]] bool unread() const;
+  /// Calls `act`, on any thread, when unread() becomes true by an event; an empty one takes the
+  /// wish back. Without `events` only unread() tells it.
+  void when_unread(std::function<void()> act) const;
   /// One line or more, each with its newline, about what has happened: to `err`, and a loop that
   /// has other things to do is not held up.
   void note(const std::string& lines);

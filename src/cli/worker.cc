@@ -65,15 +65,17 @@ class WorkerCommand final : public Command {
     }
     (*coordinator)->on_event([&](const CoordinatorEvent& event) {
       const WallTime now = system_wall_now();
-      terminal.line(json_ ? event_json(event, now) : event_text(event, now));
+      terminal.event(json_ ? event_json(event, now) : event_text(event, now));
       const auto* trouble = std::get_if<TroubleEvent>(&event);
       unsafe_ = unsafe_ || (trouble && trouble->kind == TroubleEvent::Kind::kUnsafeStore);
-      // A worker that cannot take part, or whose events nobody reads, stops in order.
-      if (unsafe_ || !terminal.out) signals.request();
+      // A worker that cannot take part, or whose events nobody will read, stops cleanly.
+      if (unsafe_ || terminal.unread()) signals.request();
     });
+    terminal.when_unread([&signals] { signals.request(); });
     (*coordinator)->start();
     signals.wait();
     (*coordinator)->stop();
+    terminal.when_unread({});
     return unsafe_ ? kUnsafeStore : kDone;
   }
 
@@ -83,8 +85,8 @@ class WorkerCommand final : public Command {
                                          {"address", address.host},
                                          {"port", address.port},
                                          {"time", to_ms(system_wall_now())}};
-    terminal.line(json_ ? json.dump()
-                        : format_time(system_wall_now()) + " http:listening " + address.url());
+    terminal.event(json_ ? json.dump()
+                         : format_time(system_wall_now()) + " http:listening " + address.url());
   }
 
   ArbiterOptions arbiter_;

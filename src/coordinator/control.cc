@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json_bounds.h"
+
 namespace muster {
 namespace {
 
@@ -11,6 +13,13 @@ using Json = nlohmann::json;
 
 Error bad_control(const std::string& why) {
   return {Errc::kCorrupt, "control.json: " + why};
+}
+
+Result<Json> parse_object(std::string_view body) {
+  if (Status s = check_json_bounds(body); !s) return bad_control(s.error().message);
+  Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return bad_control("the body is not a JSON object");
+  return Result<Json>(std::move(json));
 }
 
 std::string text(const Json& json, const char* name) {
@@ -53,8 +62,8 @@ const char* to_string(ControlKind kind) {
 
 std::string encode(const ControlRecord& record, std::string_view previous) {
   const ControlCommand& command = record.command;
-  Json json = Json::parse(previous, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) json = Json::object();
+  auto parsed = parse_object(previous);
+  Json json = parsed ? std::move(*parsed) : Json::object();
   json["id"] = command.id;
   json["command"] = to_string(command.kind);
   json["epoch"] = command.epoch.value();
@@ -68,8 +77,9 @@ std::string encode(const ControlRecord& record, std::string_view previous) {
 }
 
 Result<ControlRecord> decode_control(std::string_view body) {
-  const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return bad_control("the body is not a JSON object");
+  const auto parsed = parse_object(body);
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
   ControlRecord record;
   ControlCommand& command = record.command;
   command.id = text(json, "id");

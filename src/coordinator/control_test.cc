@@ -137,6 +137,12 @@ TEST_F(ControlTest, GarbageIsReportedAndDoesNoHarm) {
   EXPECT_EQ(obeyed, std::vector<std::string>{"one"});
 }
 
+TEST_F(ControlTest, BracketsWithoutEndAreRefusedBeforeTheyTakeMemory) {
+  const std::string deep(1000, '[');
+  EXPECT_EQ(decode_control(deep).error().message,
+            "control.json: the body nests deeper than 32 levels");
+}
+
 TEST_F(ControlTest, AWriteThatAProxySentTwiceIsRecognised) {
   shared->faults.resent_unseen = 1;
   write(step_down("one", 3));

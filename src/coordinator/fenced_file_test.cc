@@ -75,6 +75,27 @@ TEST_F(FencedFileTest, AWriterThatHoldsTheLockIsNotWaitedFor) {
   EXPECT_TRUE(FencedFile(path).write("two", Epoch(3)).is(Errc::kUnavailable));
 }
 
+/// Writing `path` fails from now on, as on a disk that dies under it.
+void break_file(const std::string& path) {
+  fs::create_directory(path + ".new");
+}
+
+TEST_F(FencedFileTest, AWriteThatDiesHalfWayHasShutTheOldLeaderOut) {
+  ASSERT_TRUE(FencedFile(path).write("old", Epoch(3)));
+  break_file(path);
+  ASSERT_FALSE(FencedFile(path).write("new", Epoch(4)));
+  EXPECT_EQ(*FencedFile(path).epoch(), Epoch(4)) << "the epoch comes before the content";
+  EXPECT_TRUE(FencedFile(path).write("late", Epoch(3)).is(Errc::kDenied));
+}
+
+TEST_F(FencedFileTest, ContentNeverComesBeforeItsEpoch) {
+  ASSERT_TRUE(FencedFile(path).write("old", Epoch(3)));
+  break_file(path + ".epoch");
+  ASSERT_FALSE(FencedFile(path).write("new", Epoch(4)));
+  EXPECT_EQ(content(), "old");
+  EXPECT_EQ(*FencedFile(path).epoch(), Epoch(3));
+}
+
 TEST_F(FencedFileTest, EveryOrderOfARaceEndsWithTheHighestEpoch) {
   std::vector<std::thread> leaders;
   for (std::uint64_t epoch = 1; epoch <= 4; ++epoch) {

@@ -170,9 +170,11 @@ void NamespaceCoordinator::watch_store() {
   if (!store_.capabilities().watch) return;
   control_watch_ =
       store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
-  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent&) {
-    // The holder learns nothing from its own renewals, and of a replacement by its next one.
-    if (!driver_.election().leads(loop_.now())) driver_.nudge();
+  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent& event) {
+    // The holder learns nothing from its own renewals, and of a replacement by its next one. After
+    // a reset nothing is known, not even whether this is the same store, so it renews at once.
+    const bool reset = event.kind == WatchEvent::Kind::kReset;
+    if (reset || !driver_.election().leads(loop_.now())) driver_.nudge();
   });
 }
 

@@ -171,6 +171,7 @@ class ReplicatedLog::Impl {
   std::optional<Sealing> sealing_;
   std::optional<Append> append_;
   MonoTime append_began_{};
+  std::string append_trouble_;  ///< What the store said of its last attempt; empty: nothing bad.
   std::uint64_t readers_before_append_ = 0;
   std::vector<Callback<Ack>> in_flight_;
   std::uint64_t bytes_since_snapshot_ = 0;

@@ -120,6 +120,7 @@ void ReplicatedLog::Impl::start_append() {
   }
   append_began_ = context_.loop.now();
   if (!unanswered_since_) unanswered_since_ = append_began_;
+  append_trouble_.clear();
   readers_before_append_ = next_reader_;
   append_.emplace(
       header.index, encode_entry(header, commands, seal),
@@ -162,6 +163,7 @@ void ReplicatedLog::Impl::put() {
   const auto answered = lifetime_.wrap([this](const Result<Revision>& written) {
     if (!append_) return;
     const Status answer = written ? Status(Done{}) : Status(written.error());
+    append_trouble_ = written ? "" : written.error().message;
     perform(append_->put_answered(answer, context_.loop.now()));
   });
   const Key key = context_.keys.entry(append_->number());
@@ -215,8 +217,9 @@ void ReplicatedLog::Impl::settled_other(const std::string& body) {
 
 void ReplicatedLog::Impl::settled_unknown(bool compacted) {
   append_.reset();
-  answer_in_flight({Errc::kAmbiguous, "nobody can tell whether it was applied or will be"});
-  depose(compacted ? "the number was compacted meanwhile" : "an append could not be settled",
+  const std::string why = append_trouble_.empty() ? "" : ": " + append_trouble_;
+  answer_in_flight({Errc::kAmbiguous, "nobody can tell whether it was applied or will be" + why});
+  depose(compacted ? "the number was compacted meanwhile" : "an append could not be settled" + why,
          Errc::kAmbiguous);
   if (compacted) return load_snapshot();
   look_ = true;

@@ -49,8 +49,9 @@ Error failure(int error_number, const std::string& doing) {
     case EROFS:
       return {Errc::kDenied, prefix + "the file system is read-only"};
     case ENOSPC:
+      return {Errc::kUnavailable, prefix + "the disk is full, no space is left on it"};
     case EDQUOT:
-      return {Errc::kUnavailable, prefix + "the disk is full"};
+      return {Errc::kUnavailable, prefix + "the disk quota is used up"};
     case ENOTDIR:
       return {Errc::kInvalid, prefix + "part of the path is a file, not a directory"};
     default: {
@@ -158,16 +159,24 @@ bool remove_if_empty(int directory, const std::string& name) {
   return ::unlinkat(directory, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
-bool is_unlinked(int fd) {
+Result<FileId> id_of(int fd) {
   struct stat info {};
-  return ::fstat(fd, &info) == 0 && info.st_nlink == 0;
+  if (::fstat(fd, &info) != 0) return failure(errno, "examine an open file");
+  return FileId{info.st_dev, info.st_ino};
 }
 
-bool is_same(int fd, int other) {
-  struct stat one {};
-  struct stat two {};
-  if (::fstat(fd, &one) != 0 || ::fstat(other, &two) != 0) return true;
-  return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+Result<FileId> id_at(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return failure(errno, "examine " + path);
+  return FileId{info.st_dev, info.st_ino};
+}
+
+Result<FileId> id_at(int directory, const std::string& name) {
+  struct stat info {};
+  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    return failure(errno, "examine " + name);
+  }
+  return FileId{info.st_dev, info.st_ino};
 }
 
 Result<std::vector<Entry>> entries(int directory, const std::string& name) {
@@ -239,11 +248,19 @@ int process_id() {
   return ::getpid();
 }
 
+Result<bool> try_flock(int fd) {
+  if (uninterrupted([&] { return ::flock(fd, LOCK_EX | LOCK_NB); }) == 0) return true;
+  if (errno == EWOULDBLOCK) return false;
+  return failure(errno, "lock the store");
+}
+
+void release_flock(int fd) {
+  MUSTER_CHECK(::flock(fd, LOCK_UN) == 0);
+}
+
 Result<bool> FileLock::try_lock() {
-  if (uninterrupted([&] { return ::flock(file_.get(), LOCK_EX | LOCK_NB); }) != 0) {
-    if (errno == EWOULDBLOCK) return false;
-    return failure(errno, "lock the store");
-  }
+  auto locked = try_flock(file_.get());
+  if (!locked || !*locked) return locked;
   std::array<char, 16> text{};
   const int length = std::snprintf(text.data(), text.size(), "%-10d\n", ::getpid());
   // The id is advice for people who wait; the lock holds without it, on a full disk for example.
@@ -256,7 +273,7 @@ void FileLock::unlock() {
   // Or a program that takes the lock and does not say so would be taken for this one.
   constexpr std::string_view kNobody = "          \n";
   [[maybe_unused]] const ssize_t written = ::pwrite(file_.get(), kNobody.data(), kNobody.size(), 0);
-  MUSTER_CHECK(::flock(file_.get(), LOCK_UN) == 0);
+  release_flock(file_.get());
 }
 
 int FileLock::holder() const {
@@ -277,8 +294,12 @@ Status FileWaiter::watch(int fd) {
             "the kernel gives no more inotify instances; raise fs.inotify.max_user_instances"};
   }
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
-  if (::inotify_add_watch(inotify_.get(), path.c_str(), IN_MODIFY) >= 0) return Done{};
-  return failure(errno, "watch the store's journal");
+  const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), IN_MODIFY);
+  if (watch < 0) return failure(errno, "watch the store's journal");
+  // The kernel has ended the old watch by itself if its file is gone.
+  if (watched_ >= 0 && watched_ != watch) (void)::inotify_rm_watch(inotify_.get(), watched_);
+  watched_ = watch;
+  return Done{};
 }
 
 void FileWaiter::wake() {

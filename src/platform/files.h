@@ -52,10 +52,19 @@ struct Content {
 [[nodiscard]] Status unlink(int directory, const std::string& name);
 /// True when the directory was empty and is gone.
 [[nodiscard]] bool remove_if_empty(int directory, const std::string& name);
-/// True once the last name of an open file has been removed.
-[[nodiscard]] bool is_unlinked(int fd);
-/// True when both stand for one file or directory, or that cannot be told.
-[[nodiscard]] bool is_same(int fd, int other);
+
+/// A FileId names a file or directory on this host while somebody has it open: no other has the
+/// same one, whatever its path.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+[[nodiscard]] Result<FileId> id_of(int fd);
+/// The file or directory that the path leads to now, through links and mounts.
+[[nodiscard]] Result<FileId> id_at(const std::string& path);
+/// The entry of a directory; a link is not followed.
+[[nodiscard]] Result<FileId> id_at(int directory, const std::string& name);
 
 struct Entry {
   std::string name;
@@ -71,6 +80,10 @@ struct Entry {
 /// Changes with every start of the kernel, and with nothing else.
 [[nodiscard]] std::string boot_id();
 [[nodiscard]] int process_id();
+
+/// Takes an exclusive lock (flock) on an open file or directory. False when another holds it.
+[[nodiscard]] Result<bool> try_flock(int fd);
+void release_flock(int fd);
 
 /// An exclusive lock between processes, and between two of these in one process. The kernel
 /// releases it when its holder dies, however that comes about. One thread.
@@ -97,7 +110,8 @@ class FileWaiter {
  public:
   FileWaiter();
 
-  /// From now on writes to the file end a wait. kUnavailable when the kernel has no more watches.
+  /// From now on writes to this file, and to no other, end a wait. kUnavailable when the kernel has
+  /// no more watches.
   [[nodiscard]] Status watch(int fd);
   void wake();
   /// Until a wake-up or, unless it is Duration::max(), for `limit`. True when the file was written
@@ -107,6 +121,7 @@ class FileWaiter {
  private:
   UniqueFd wake_;
   UniqueFd inotify_;
+  int watched_ = -1;  ///< The watch of the file, as inotify numbers it.
 };
 
 }  // namespace muster::files

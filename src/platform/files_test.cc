@@ -42,7 +42,8 @@ TEST_F(FilesTest, WhatIsWrittenIsReadWholeOrInPart) {
 }
 
 TEST_F(FilesTest, FailuresAreSentencesThatNameTheirReason) {
-  EXPECT_EQ(failure(ENOSPC, "write x").message, "cannot write x: the disk is full");
+  EXPECT_EQ(failure(ENOSPC, "write x").message,
+            "cannot write x: the disk is full, no space is left on it");
   EXPECT_EQ(failure(ENOSPC, "write x").code, Errc::kUnavailable);
   EXPECT_EQ(failure(EROFS, "write x").code, Errc::kDenied);
   const UniqueFd full = open_at(AT_FDCWD, "/dev/full", O_WRONLY).value();
@@ -92,11 +93,17 @@ TEST_F(FilesTest, AnExchangeNeedsBothFiles) {
   EXPECT_EQ(read(root_.get(), "b", 1)->bytes, "1");
 }
 
-TEST_F(FilesTest, AnUnlinkedFileIsKnownAsSuch) {
+TEST_F(FilesTest, AnIdTellsWhetherAPathStillLeadsToAnOpenFile) {
   const UniqueFd file = create("f");
-  EXPECT_FALSE(is_unlinked(file.get()));
+  const FileId id = id_of(file.get()).value();
+  EXPECT_EQ(id_at(root_.get(), "f").value(), id);
+  EXPECT_EQ(id_at(path_ + "/f").value(), id);
+  ASSERT_TRUE(rename(root_.get(), "f", "g").ok());
+  create("f");
+  EXPECT_NE(id_at(root_.get(), "f").value(), id);
+  EXPECT_EQ(id_of(file.get()).value(), id);
   ASSERT_TRUE(unlink(root_.get(), "f").ok());
-  EXPECT_TRUE(is_unlinked(file.get()));
+  EXPECT_TRUE(id_at(root_.get(), "f").is(Errc::kNotFound));
 }
 
 TEST_F(FilesTest, AWaitEndsByAWakeUpOrAWriteAndTellsThemApart) {

@@ -24,6 +24,7 @@ LineWriter::~LineWriter() {
 bool LineWriter::write(std::string lines) {
   {
     MutexLock lock(mutex_);
+    if (broken_) return false;
     if (!queue_.empty() && bytes_ + lines.size() > bytes_max_) {
       ++dropped_;
       return false;
@@ -45,6 +46,22 @@ bool LineWriter::drain(Duration limit) {
     lock.wait_for(changed_, left);
   }
   return true;
+}
+
+bool LineWriter::broken() {
+  MutexLock lock(mutex_);
+  return broken_;
+}
+
+void LineWriter::when_broken(std::function<void()> told) {
+  MutexLock lock(mutex_);
+  told_ = std::move(told);
+  if (broken_) tell_broken();
+}
+
+// Under the mutex, so that nobody is told who has just taken the wish back.
+void LineWriter::tell_broken() {
+  if (const auto told = std::exchange(told_, {})) told();
 }
 
 // Signals are for the threads that wait for them. One of them, SIGTTOU, would stop the process when
@@ -80,11 +97,16 @@ void LineWriter::run() {
     // A warning comes back here as a line, through the sink that gives it its form.
     if (dropped > 0)
       log_warn("output was not read; lines are lost", {{"lines", std::to_string(dropped)}});
-    put(lines);
+    if (put(lines)) continue;
+    MutexLock lock(mutex_);
+    broken_ = true;
+    queue_.clear();
+    bytes_ = dropped_ = 0;
+    tell_broken();
   }
 }
 
-void LineWriter::put(const std::string& lines) const {
+bool LineWriter::put(const std::string& lines) const {
   for (std::size_t done = 0; done < lines.size();) {
     const ssize_t count = ::write(fd_, lines.data() + done, lines.size() - done);
     if (count >= 0) {
@@ -94,9 +116,10 @@ void LineWriter::put(const std::string& lines) const {
       pollfd room{fd_, POLLOUT, 0};
       (void)::poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return;  // The reader has gone, and there is nobody to tell.
+      return false;
     }
   }
+  return true;
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -19,6 +20,9 @@ namespace muster {
 /// that a line comes out: once `bytes_max` wait, further ones are dropped, and when there is room
 /// again, a warning is logged that says how many.
 ///
+/// A write that fails, because the reader has gone or the disk is full, breaks it for good:
+/// whatever follows is dropped, and whoever asked for it by when_broken() is told.
+///
 /// Any thread. The destructor waits until the reader has taken what it was given; who cannot wait
 /// asks drain() first, and ends the process if that says no.
 class LineWriter {
@@ -34,11 +38,16 @@ class LineWriter {
   bool write(std::string lines) MUSTER_EXCLUDES(mutex_);
   /// True once everything was written; false when that takes longer than `limit`.
   [[nodiscard]] bool drain(Duration limit) MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] bool broken() MUSTER_EXCLUDES(mutex_);
+  /// Calls `told` once, on the thread that writes, or at once when it is broken already; an empty
+  /// one takes the wish back, and then `told` is not running any more.
+  void when_broken(std::function<void()> told) MUSTER_EXCLUDES(mutex_);
 
  private:
   void start() MUSTER_REQUIRES(mutex_);
   void run() MUSTER_EXCLUDES(mutex_);
-  void put(const std::string& lines) const;
+  [[nodiscard]] bool put(const std::string& lines) const;
+  void tell_broken() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool idle() const MUSTER_REQUIRES(mutex_) {
     return queue_.empty() && !writing_ && dropped_ == 0;
   }
@@ -52,6 +61,8 @@ class LineWriter {
   std::size_t dropped_ MUSTER_GUARDED_BY(mutex_) = 0;        ///< And not yet told.
   bool writing_ MUSTER_GUARDED_BY(mutex_) = false;
   bool ending_ MUSTER_GUARDED_BY(mutex_) = false;
+  bool broken_ MUSTER_GUARDED_BY(mutex_) = false;
+  std::function<void()> told_ MUSTER_GUARDED_BY(mutex_);
   std::thread thread_;  ///< Since the first line; started under the mutex.
 };
 

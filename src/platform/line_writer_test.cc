@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -95,8 +96,17 @@ TEST_F(LineWriterTest, AReaderThatHasGoneHoldsUpNothing) {
   ignore_broken_pipes();
   reader.reset();
   LineWriter lines(writer.get());
+  std::promise<void> told;
+  lines.when_broken([&] { told.set_value(); });
+  EXPECT_FALSE(lines.broken());
   for (int n = 0; n < 100; ++n) lines.write(std::string(4096, 'x'));
   EXPECT_TRUE(lines.drain(30s));
+  told.get_future().wait();
+  EXPECT_TRUE(lines.broken());
+  EXPECT_FALSE(lines.write("more\n"));
+  bool again = false;
+  lines.when_broken([&] { again = true; });
+  EXPECT_TRUE(again) << "whoever asks later is told at once";
 }
 
 // The descriptor is shared with the command, and with whatever else has it.

@@ -163,7 +163,8 @@ void ClusterPeer::show() {
                     .watch_lag = [this] { return topology_hub_.lag(); },
                     .lease_left = [this] { return term_.lease_left(); },
                     .held = [this] { return term_.held(); },
-                    .sightings = [this] { return sightings(); }});
+                    .sightings = [this] { return sightings(); },
+                    .engine_trouble = [this] { return candidate_.store_trouble(); }});
 }
 
 void ClusterPeer::watch_election(const telemetry::Event& event) {

@@ -77,6 +77,8 @@ class Worker {
     while (!json.is_null() && json["event"] != event) json = next();
     return json;
   }
+  /// What it has written to standard error.
+  [[nodiscard]] std::string errors_so_far() const { return content(errors()); }
   void kill() { child_.kill(); }
   /// Asks it to stop and answers with its exit code.
   int terminate() {

@@ -1,39 +1,12 @@
 // Standard error of `muster run` when nobody reads it.
 #include <gtest/gtest.h>
-#include <poll.h>
 
-#include "platform/process.h"
+#include "tests/cli/guest.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/full_pipe.h"
 
 namespace muster {
 namespace run_output_test {
-
-/// A program that does not outlive this.
-class Guest {
- public:
-  explicit Guest(const muster::Command& command) : process_(*spawn(command)) {}
-  ~Guest() {
-    if (status_) return;
-    process_.signal(SIGKILL);
-    (void)process_.wait();
-  }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
-
-  [[nodiscard]] bool ends_within(Duration limit) {
-    pollfd ended{process_.pidfd(), POLLIN, 0};
-    if (::poll(&ended, 1, static_cast<int>(to_ms(limit))) != 1) return false;
-    status_ = process_.try_wait();
-    return true;
-  }
-  [[nodiscard]] ExitStatus status() const { return status_.value(); }
-  void signal(int number) const { process_.signal(number); }
-
- private:
-  Process process_;
-  std::optional<ExitStatus> status_;
-};
 
 // Takes about 6 s: it must run on for 5 s, more than two leases of 2 s.
 TEST(RunOutputTest, AStandardErrorThatNobodyReadsCostsNeitherTheLeaseNorASignal) {

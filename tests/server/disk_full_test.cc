@@ -1,5 +1,6 @@
-// Servers whose disks, small ones in memory, run full under a managed engine.
+// Servers whose disks, small ones in memory, run full under a managed engine or a directory.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -10,12 +11,14 @@
 #include <fstream>
 #include <iostream>
 
+#include "tests/cli/http_get.h"
 #include "tests/server/managed_scene.h"
 
 namespace muster::testing {
 namespace disk_full_test {
 
 namespace fs = std::filesystem;
+using ::testing::HasSubstr;
 
 class DiskFullTest : public ManagedScene {
  protected:
@@ -125,6 +128,31 @@ TEST_F(DiskFullTest, UnderAllWritesAreRefusedClearlyAndReturnWhenThereIsRoom) {
   for (Musterd* each : all()) ASSERT_TRUE(writes(*each, "after " + each->id(), 90s));
   expect_poured(keys);
   EXPECT_EQ(get(*servers_[2], "before"), "v");
+}
+
+// Takes about 4 s: what cannot be written is tried again until the append is given up.
+TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndTheHealthSayThatNoSpaceIsLeft) {
+  const std::string engine = data(0);
+  fs::create_directories(engine);
+  ASSERT_EQ(::mount("none", engine.c_str(), "tmpfs", 0, "size=4m"), 0) << std::strerror(errno);
+  mounted_.push_back(engine);
+  const int port = free_port();
+  Musterd server("s1", "file://" + engine, dir_.path(),
+                 {"--http-listen", "127.0.0.1:" + std::to_string(port)});
+  ASSERT_TRUE(writes(server, "before"));
+  fill(0);
+  const grpc::Status refused = put(server, "k", value_, 30s);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error_message(), HasSubstr("no space is left"));
+  EXPECT_THAT(server.log(), HasSubstr("no space is left"));
+  const nlohmann::json door{{"address", "127.0.0.1"}, {"port", port}};
+  const auto says = [&](const std::string& path, const std::string& text) {
+    return eventually([&] { return muster::get(door, path).body.find(text) != std::string::npos; });
+  };
+  EXPECT_TRUE(says("/api/overview", "no space is left")) << muster::get(door, "/api/overview").body;
+  EXPECT_TRUE(says("/readyz", "the engine fails")) << muster::get(door, "/readyz").body;
+  free(0);
+  EXPECT_TRUE(writes(server, "after"));
 }
 
 }  // namespace disk_full_test

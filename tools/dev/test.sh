@@ -185,6 +185,7 @@ soak_round() {
   MUSTER_SCHEDULE_FIRST=$3 MUSTER_SCHEDULES=$4 MUSTER_SCHEDULES_AT_ONCE=24 \
     run_suite schedules run_ctest schedules release "schedules of muster run" -V -R '^test_run_schedules'
   MUSTER_KILL_CYCLES=$5 run_suite kills run_ctest kills release "kills of servers" -V -R '^test_musterd_kills$'
+  MUSTER_ADDS_SECONDS=300 run_suite adds run_ctest adds release "adds beside an election" -V -R '^test_counters_process$'
   MUSTER_LINEARIZABILITY_ROUNDS=$6 run_suite histories run_ctest histories release "histories of clusters" \
     -V -R '^test_musterd_linearizability$'
 }
@@ -198,15 +199,15 @@ soak_totals() {
 
 # run_soak [SEEDS SCHEDULES]: what a test run can afford only in small: the simulations over far more
 # seeds, `muster run` with real processes under far more schedules on each of three stores, more kills
-# of servers under load, and histories of real clusters. Without numbers, in rounds until told to
-# stop by Ctrl-C, each with seeds and schedules of its own.
+# of servers under load, five minutes of adds beside an election, and histories of real clusters.
+# Without numbers, in rounds until told to stop by Ctrl-C, each with seeds and schedules of its own.
 run_soak() {
   local seeds=${1:-5000} schedules=${2:-40} round
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
   [[ $schedules =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of schedules, not \"$schedules\""
   configure release -DMUSTER_TIMEOUT_FACTOR=1000 &&
     build_preset release tests_sim test_run_schedules test_musterd_kills \
-      test_musterd_linearizability || return
+      test_musterd_linearizability test_counters_process || return
   : >build/release/soak.txt
   if (($# > 0)); then
     soak_round 1 "$seeds" 1 "$schedules" 200 50

@@ -119,7 +119,7 @@ bool Election::refuses_without_floor(MonoTime now) {
 void Election::put_barrier(MonoTime now) {
   if (refuses_without_floor(now)) return;
   // Somebody may just be about to acquire: the floor is raised before that.
-  const MonoTime due = observer_.first_seen_at() + config_.interval;
+  const MonoTime due = observer_.first_seen_at() + config_.turn_wait;
   if (now < due) return wait_until(due);
   LeaderState state;
   state.epoch = std::max(seen_epoch_, floor_->epoch);

@@ -13,6 +13,7 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   scene.reads_absent(kStart);
   scene.floor_is(7, kStart, 20s);
   EXPECT_FALSE(scene.request) << "somebody may be about to acquire";
+  EXPECT_LE(scene.election.wake_at(), kStart + 1s) << "a lease and two seconds, in all";
   scene.wake(kStart + 5s);
   scene.reads_absent(kStart + 5s);
   ASSERT_TRUE(scene.asks<WriteState>()) << "that nobody leads";

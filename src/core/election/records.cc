@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "base/json_bounds.h"
 #include "base/text.h"
 #include "core/election/lease.h"
 
@@ -62,8 +64,11 @@ Duration milliseconds(const Json& json, const char* name,
   return std::min(std::chrono::milliseconds(number(json, name).value_or(0)), most);
 }
 
-Json parse_object(std::string_view body) {
-  return Json::parse(body, nullptr, /*allow_exceptions=*/false);
+Result<Json> parse_object(const char* file, std::string_view body) {
+  if (Status s = check_json_bounds(body); !s) return corrupt(file, s.error().message);
+  Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return corrupt(file, "the body is not a JSON object");
+  return Result<Json>(std::move(json));
 }
 
 std::string dump(const Json& json) {
@@ -121,8 +126,9 @@ std::string encode(const LeaderState& state) {
 }
 
 Result<LeaderState> decode_leader_state(std::string_view body) {
-  const Json json = parse_object(body);
-  if (!json.is_object()) return corrupt("state.json", "the body is not a JSON object");
+  const auto parsed = parse_object("state.json", body);
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
   LeaderState state;
   const auto epoch = number(json, "epoch");
   if (!epoch || *epoch > kEpochMax) {
@@ -177,8 +183,8 @@ Epoch salvage_epoch(std::string_view body) {
 }
 
 std::string encode(const NamespaceMetadata& metadata, std::string_view previous) {
-  Json json = parse_object(previous);
-  if (!json.is_object()) json = Json::object();
+  auto parsed = parse_object("metadata.json", previous);
+  Json json = parsed ? std::move(*parsed) : Json::object();
   json["format"] = kMetadataFormat;
   json["epochFloor"] = metadata.epoch_floor.value();
   json["leaseMax"] = to_ms(metadata.lease_max);
@@ -191,8 +197,9 @@ std::string encode(const NamespaceMetadata& metadata, std::string_view previous)
 }
 
 Result<NamespaceMetadata> decode_metadata(std::string_view body) {
-  const Json json = parse_object(body);
-  if (!json.is_object()) return corrupt("metadata.json", "the body is not a JSON object");
+  const auto parsed = parse_object("metadata.json", body);
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
   const auto format = number(json, "format");
   if (format && *format > kMetadataFormat) {
     return {Errc::kUnsupported, "metadata.json has format " + std::to_string(*format) +
@@ -240,8 +247,9 @@ std::string encode(const WorkerRecord& record) {
 }
 
 Result<WorkerRecord> decode_worker(std::string_view body) {
-  const Json json = parse_object(body);
-  if (!json.is_object()) return corrupt("worker file", "the body is not a JSON object");
+  const auto parsed = parse_object("worker file", body);
+  if (!parsed) return parsed.error();
+  const Json& json = *parsed;
   WorkerRecord record;
   record.worker = WorkerId(text(json, "workerId"));
   if (record.worker.value().empty()) return corrupt("worker file", "workerId is missing");

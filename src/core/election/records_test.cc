@@ -1,6 +1,13 @@
 #include "core/election/records.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <string>
 
 namespace muster {
 namespace records_test {
@@ -143,6 +150,40 @@ TEST(NamespaceKeysTest, NamesThatCouldLeaveTheirPlaceAreRefused) {
   EXPECT_TRUE(validate_name("worker id", "pod-1_a.b:c@d").ok());
   for (const char* bad : {"", "a/b", "..", "a b", "é", "a\n"}) {
     EXPECT_TRUE(validate_name("worker id", bad).is(Errc::kInvalid)) << bad;
+  }
+}
+
+/// What decoding adds to the memory of this process at its peak.
+long megabytes_of(const std::function<void()>& decode) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    rusage before{};
+    rusage after{};
+    (void)::getrusage(RUSAGE_SELF, &before);
+    decode();
+    (void)::getrusage(RUSAGE_SELF, &after);
+    const long grown = (after.ru_maxrss - before.ru_maxrss) / 1024;
+    ::_exit(static_cast<int>(std::min(grown, 250L)));
+  }
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+// Whoever may write to the store must not be able to take the memory of all who read it.
+TEST(HostileBodyTest, BracketsCostNoMoreThanTheirBytes) {
+  std::string deep;
+  while (deep.size() < 15'000'000) deep += "{\"a\":[";
+  std::string wide = "{\"epoch\":1,\"workers\":[";
+  while (wide.size() < 15'000'000) wide += "{},";
+  wide += "0]}";
+  for (const std::string& body : {deep, wide}) {
+    EXPECT_TRUE(decode_leader_state(body).is(Errc::kCorrupt));
+    EXPECT_TRUE(decode_metadata(body).is(Errc::kCorrupt));
+    EXPECT_TRUE(decode_worker(body).is(Errc::kCorrupt));
+    EXPECT_EQ(encode(NamespaceMetadata{}, body), encode(NamespaceMetadata{}));
+    EXPECT_LT(megabytes_of([&] { (void)decode_leader_state(body); }), 32);
   }
 }
 

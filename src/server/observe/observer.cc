@@ -180,6 +180,8 @@ cluster::Verdict Observer::verdict() const {
     const LeaderView leader = subject_->leader();
     sight.age = subject_->replica->age();
     sight.leader_known = !leader.id.empty();
+    const bool fails = subject_->engine_trouble && !subject_->engine_trouble().empty();
+    if (fails && sight.engine_trouble.empty()) sight.engine_trouble = "the engine fails";
     for (const auto& [id, sighting] : subject_->sightings()) {
       const bool there = id == options_.server || id == leader.id;
       sight.servers[id] = there ? cluster::Presence::kPresent : sighting.presence();
@@ -210,11 +212,15 @@ Overview Observer::overview() const {
                           membership::NodeState::kDown}) {
     o.counts[each] = state.topology().count(each);
   }
+  const std::string trouble = subject_->engine_trouble ? subject_->engine_trouble() : "";
   if (o.engine_health.empty()) {
     o.engine_health = replica.age() > cluster::kOutOfTouch
                           ? "has not answered for " + format_duration(replica.age())
-                          : std::string("answers");
+                      : trouble.empty() ? std::string("answers")
+                                        : std::string("fails");
   }
+  // The verdict is for anybody; what a store says may name its paths, and is not.
+  if (!trouble.empty()) o.engine_health += ": " + trouble;
   if (!leader.id.empty()) {
     const auto last = state.decisions().last_about(cluster::kServersSubject);
     const bool known = last && last->to == leader.id;

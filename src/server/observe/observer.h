@@ -35,6 +35,8 @@ class Observer {
     std::function<membership::Verdict()> held;
     /// Every server's last sign of life, where this one knows.
     std::function<std::map<std::string, Sighting>()> sightings;
+    /// What the engine's store said last, while it fails; empty otherwise.
+    std::function<std::string()> engine_trouble{};
   };
   struct Options {
     std::string server;

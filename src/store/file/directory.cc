@@ -16,6 +16,9 @@ constexpr const char* kLock = "lock";
 constexpr const char* kJournal = "journal";
 // Only the holder of the lock writes, so one name is enough for all.
 constexpr const char* kTemporary = "new";
+// Whoever removes a directory begins with what is in it. What stays without a lock or a journal for
+// this long is not being removed, and gets them again.
+constexpr Duration kBareMax = 500ms;
 
 std::string parent_of(const std::string& name) {
   return name.substr(0, name.rfind('/'));
@@ -49,31 +52,63 @@ Directory::Directory(std::string path, Options options, Opened opened)
       root_(std::move(opened.root)),
       lock_(std::move(opened.lock)),
       journal_(std::move(opened.journal)),
+      line_(journal_.fd()),
+      ids_(ids_of(root_.get(), lock_.fd(), journal_.fd())),
       foreign_(files::foreign_file_system(root_.get())),
       random_(system_random()) {}
 
-bool Directory::removed() const {
-  return files::is_unlinked(lock_.fd());
+Directory::Ids Directory::ids_of(int root, int lock, int journal) {
+  const auto id = [](int fd) {
+    const auto found = files::id_of(fd);
+    // What cannot be examined has an id that nothing has, and so counts as lost.
+    return found ? *found : files::FileId{};
+  };
+  return {id(root), id(lock), id(journal)};
 }
 
-Error Directory::was_removed() const {
-  return {Errc::kUnavailable, "the store in " + path_ +
-                                  " fails: its directory was removed while in use; it goes on when "
-                                  "that is made again"};
+Status Directory::at_path() const {
+  const auto now = files::id_at(path_);
+  if (now.is(Errc::kNotFound)) {
+    return {Errc::kUnavailable,
+            "the store in " + path_ +
+                " fails: its directory was removed while in use, or renamed; it goes on when there "
+                "is one again"};
+  }
+  if (!now) return in_store(path_, now.error());
+  if (*now == ids_.root) return Done{};
+  return {Errc::kUnavailable,
+          "the store in " + path_ +
+              " fails: another directory is there now (the one in use was renamed, mounted over, "
+              "or a link to it changed)"};
+}
+
+Status Directory::in_place() const {
+  if (Status s = at_path(); !s) return s;
+  for (const auto& [name, id] : {std::pair(kLock, ids_.lock), std::pair(kJournal, ids_.journal)}) {
+    const auto now = files::id_at(root_.get(), name);
+    if (now && *now == id) continue;
+    if (!now && !now.is(Errc::kNotFound)) return in_store(path_, now.error());
+    return {Errc::kUnavailable, "the store in " + path_ + " fails: its file \"" + name +
+                                    "\" was removed while in use; it is made again shortly"};
+  }
+  return Done{};
 }
 
 Status Directory::reopen() {
   auto root = files::open_directory(path_);
   if (!root) return in_store(path_, root.error());
-  // Still the old one: whoever removes it has only begun, and would find new files in it.
-  if (files::is_same(root->get(), root_.get())) return was_removed();
   const auto opened = open_files(path_, std::move(*root));
   if (!opened) return opened.error();
-  // The descriptors keep their numbers, for other threads may be reading through them. The lock
-  // comes last: while it is the old one, all that was replaced before counts for nothing.
+  line_.leave();
+  bare_since_.reset();
+  // The descriptors keep their numbers, for other threads may be reading through them. The ids come
+  // last: while they are the old ones, all that was replaced before counts for nothing.
   if (Status s = files::replace(root_.get(), opened->root); !s) return s;
   if (Status s = files::replace(journal_.fd(), opened->journal); !s) return s;
-  return files::replace(lock_.fd(), opened->lock);
+  if (Status s = files::replace(lock_.fd(), opened->lock); !s) return s;
+  ids_ = ids_of(root_.get(), lock_.fd(), journal_.fd());
+  ++openings_;
+  return Done{};
 }
 
 Error Directory::in_store(const std::string& path, const Error& error) {
@@ -86,20 +121,79 @@ Error Directory::about(const std::string& name, const Error& error) const {
 }
 
 Result<bool> Directory::try_lock() {
-  auto locked = lock_.try_lock();
-  if (!locked || !*locked) return locked;
-  if (removed()) {
-    lock_.unlock();
-    return was_removed();
+  const MonoTime now = boot_now();
+  if (!line_.may_ask(now)) return false;
+  auto locked = take_locks();
+  if (locked && *locked) {
+    if (const Status here = in_place(); here) {
+      bare_since_.reset();
+    } else {
+      locked = restore_files(here.error());
+      if (!locked || !*locked) unlock();
+    }
   }
+  if (!locked) {
+    line_.leave();
+    return locked;
+  }
+  if (!*locked) {
+    line_.was_refused(now);
+    return false;
+  }
+  line_.was_served(now);
   Status ready = Done{};
   if (Status loaded = journal_.load();
       !loaded || journal_.state().in_flight != InFlight::kNothing) {
     ready = put_in_order();
   }
   if (ready) return true;
-  lock_.unlock();
+  unlock();
   return in_store(path_, ready.error());
+}
+
+// Two locks: the directory's own, which nobody can remove from it, and that of the file, which has
+// the holder's process id and which earlier versions know alone.
+Result<bool> Directory::take_locks() {
+  // Directories cannot be locked on NFS and its like.
+  const bool local = foreign_.empty();
+  if (local) {
+    auto locked = files::try_flock(root_.get());
+    if (!locked || !*locked) return locked;
+  }
+  auto locked = lock_.try_lock();
+  if (local && (!locked || !*locked)) files::release_flock(root_.get());
+  return locked;
+}
+
+void Directory::unlock() {
+  lock_.unlock();
+  if (foreign_.empty()) files::release_flock(root_.get());
+}
+
+// With the locks of what is open, so that nobody who had the old files open is in the middle of a
+// write. False when another process has made the files again and holds the new lock; `missing`
+// while the directory may be about to be removed.
+Result<bool> Directory::restore_files(const Error& missing) {
+  if (Status s = at_path(); !s) return s.error();
+  const bool made_by_another = files::id_at(root_.get(), kLock).ok();
+  if (!bare_since_) bare_since_ = boot_now();
+  if (!made_by_another && boot_now() - *bare_since_ < kBareMax) return missing;
+  auto again = files::open_at(root_.get(), ".", O_RDONLY | O_DIRECTORY);
+  if (!again) return in_store(path_, again.error());
+  const auto opened = open_files(path_, std::move(*again));
+  if (!opened) return opened.error();
+  const Ids made = ids_of(root_.get(), opened->lock.get(), opened->journal.get());
+  if (made.lock != ids_.lock) {
+    auto locked = files::try_flock(opened->lock.get());
+    if (!locked || !*locked) return locked;
+    if (Status s = files::replace(lock_.fd(), opened->lock); !s) return s.error();
+    ids_.lock = made.lock;
+  }
+  if (Status s = files::replace(journal_.fd(), opened->journal); !s) return s.error();
+  ids_ = made;
+  bare_since_.reset();
+  ++openings_;
+  return lock_.try_lock();  // It is held already; this writes who holds it.
 }
 
 // Reached with a journal of an earlier boot, or after a writer that stopped between begin() and
@@ -159,18 +253,24 @@ bool Directory::is_damaged_as(const std::string& name, const Revision& revision)
          damaged_revision(content->bytes, content->written) == revision;
 }
 
+// The path may have been led elsewhere since the lock was taken, and the writer before may have
+// stopped half-way.
+Status Directory::ready_to_write() {
+  if (Status s = at_path(); !s) return s;
+  if (journal_.state().in_flight == InFlight::kNothing) return Done{};
+  return put_in_order();
+}
+
 Result<Revision> Directory::put(const Key& key, const std::string& body, const Precondition& when,
                                 const std::optional<Guard>& guard) {
   if (body.size() > kBodyBytesMax) {
     return {Errc::kInvalid, "the object for " + key + " is larger than " +
                                 std::to_string(kBodyBytesMax >> 20) + " MB"};
   }
+  if (Status s = ready_to_write(); !s) return s.error();
   if (Status s = holds(key, when); !s) return s.error();
   if (guard) {
     if (Status s = holds(guard->key, guard->when); !s) return s.error();
-  }
-  if (journal_.state().in_flight != InFlight::kNothing) {
-    if (Status s = put_in_order(); !s) return s.error();
   }
   const ObjectHeader next{journal_.state().sequence + 1, random_.next(), body.size()};
   const std::string name = file_of(key);
@@ -189,14 +289,12 @@ Result<Revision> Directory::put(const Key& key, const std::string& body, const P
 
 Status Directory::remove(const Key& key, const std::optional<Revision>& when) {
   if (Status s = check_key(key); !s) return s;
+  if (Status s = ready_to_write(); !s) return s;
   const std::string name = file_of(key);
   const auto found = header(name);
   if (found.is(Errc::kNotFound)) return {Errc::kNotFound, key + " does not exist"};
   if (when) {
     if (Status s = holds(key, Precondition::at(*when)); !s) return s;
-  }
-  if (journal_.state().in_flight != InFlight::kNothing) {
-    if (Status s = put_in_order(); !s) return s;
   }
   if (Status s = journal_.begin(key, InFlight::kRemoval); !s) return in_store(path_, s.error());
   if (Status s = files::unlink(root_.get(), name); !s) return in_store(path_, s.error());

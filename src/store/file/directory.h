@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/result.h"
 #include "platform/files.h"
+#include "platform/waiting_line.h"
 #include "store/file/format.h"
 #include "store/file/journal.h"
 #include "store/store.h"
@@ -26,8 +27,8 @@ struct Changes {
 };
 
 /// The objects of one directory, by blocking calls. Writers of all processes take turns by its
-/// lock; an object is replaced by rename, so that a reader without the lock sees a whole object,
-/// old or new, even when a writer dies.
+/// lock, in the order in which they came; an object is replaced by rename, so that a reader without
+/// the lock sees a whole object, old or new, even when a writer dies.
 ///
 /// No reader sees what a power loss could still undo: when a write is visible but not known to be
 /// durable, the reader syncs it before it answers.
@@ -36,8 +37,11 @@ struct Changes {
 /// it is, with a revision of its own at which a writer may replace or remove it. Only one of a
 /// newer format is an error: its writer knows better.
 ///
-/// A directory that is removed while in use fails all calls; made anew, it is another, empty store,
-/// and reopen() goes on there. No revision and no cursor of the old one is good for it.
+/// A store is the directory at its path, not the one that was there once. When that was renamed,
+/// removed, mounted over, or a link in the path changed, every call fails until reopen() has gone
+/// on in the directory that is at the path now. It is another store: no revision and no cursor of
+/// the old one is good for it. A directory that lost its lock or its journal stays the same store,
+/// and the holder of the next lock makes them again.
 ///
 /// One thread; settled_position(), may_have_changed() and syncs() are for any.
 class Directory {
@@ -51,19 +55,24 @@ class Directory {
   [[nodiscard]] static Result<std::unique_ptr<Directory>> open(const std::string& path,
                                                                Options options);
 
-  /// Its lock was removed, and with it, most likely, the directory. Everything but reopen() fails
-  /// then: another process may have made the directory anew, with other objects in it.
-  [[nodiscard]] bool removed() const;
-  /// Goes on in the directory that now has the path, if it is another one. Never makes it: that is
-  /// for whoever removed it. Without the lock.
+  /// Ok while the path leads to this directory, and its lock and journal are in it.
+  [[nodiscard]] Status in_place() const;
+  /// Ok while the path leads to this directory, whatever is in it.
+  [[nodiscard]] Status at_path() const;
+  /// Goes on in the directory that now has the path. Never makes it: that is for whoever removed
+  /// it. Without the lock.
   [[nodiscard]] Status reopen();
+  /// Changes whenever journal_fd() stands for another file.
+  [[nodiscard]] std::uint64_t openings() const { return openings_; }
 
   [[nodiscard]] Result<Object> get(const Key& key, const std::optional<Revision>& unless);
 
-  /// False while another holds the lock; see holder(). With true, whatever a writer left half-done
-  /// has been put in order.
+  /// False while another holds the lock, see holder(), or has waited for it longer. With true,
+  /// whatever a writer left half-done has been put in order. Whoever was told false asks again or
+  /// calls stop_waiting(): others may be standing behind it.
   [[nodiscard]] Result<bool> try_lock();
-  void unlock() { lock_.unlock(); }
+  void stop_waiting() { line_.leave(); }
+  void unlock();
   /// The process that has the lock; 0 when that cannot be told.
   [[nodiscard]] int holder() const { return lock_.holder(); }
 
@@ -100,7 +109,15 @@ class Directory {
   /// A failure that leaves the store as it was. Whatever the system could not find, the caller
   /// asked for none of it.
   [[nodiscard]] static Error in_store(const std::string& path, const Error& error);
-  [[nodiscard]] Error was_removed() const;
+  struct Ids {
+    files::FileId root;
+    files::FileId lock;
+    files::FileId journal;
+  };
+  [[nodiscard]] static Ids ids_of(int root, int lock, int journal);
+  [[nodiscard]] Result<bool> take_locks();
+  [[nodiscard]] Result<bool> restore_files(const Error& missing);
+  [[nodiscard]] Status ready_to_write();
   [[nodiscard]] Error about(const std::string& name, const Error& error) const;
   [[nodiscard]] Result<ObjectHeader> header(const std::string& name) const;
   [[nodiscard]] Status holds(const Key& key, const Precondition& when) const;
@@ -125,6 +142,10 @@ class Directory {
   const UniqueFd root_;
   files::FileLock lock_;
   Journal journal_;
+  files::WaitingLine line_;
+  Ids ids_;                             ///< Of what is open.
+  std::optional<MonoTime> bare_since_;  ///< Its lock or journal is missing.
+  std::uint64_t openings_ = 0;
   const std::string foreign_;
   Random random_;
   std::unordered_set<std::string> reported_;  ///< Damage that has been logged.

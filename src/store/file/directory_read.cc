@@ -25,10 +25,11 @@ Duration age_of(WallTime written) {
 
 Result<Object> Directory::get(const Key& key, const std::optional<Revision>& unless) {
   if (Status s = check_key(key); !s) return s.error();
+  if (Status s = at_path(); !s) return s.error();
   const std::string name = file_of(key);
   auto content = files::read(root_.get(), name, kFileBytesMax);
   if (content.is(Errc::kNotFound)) {
-    if (removed()) return was_removed();
+    if (Status s = in_place(); !s) return s.error();
     if (Status s = ensure_durable(name, {}); !s) return s.error();
     return {Errc::kNotFound, key + " does not exist"};
   }

@@ -258,44 +258,6 @@ TEST(FileStoreTest, ANewDirectoryIsForItsOwnerOnly) {
   EXPECT_EQ(info.st_mode & 0777u, 0700u);
 }
 
-TEST(FileStoreTest, AStoreWhoseDirectoryIsTakenAwaySaysSo) {
-  TempDir dir;
-  const std::string path = dir.path() + "/store";
-  TestClient client(path);
-  ASSERT_TRUE(client.put("k", "1").ok());
-  fs::remove(path + "/lock");
-  while (client.put("k", "2").ok()) {
-    // The hold of the lock that wrote before has not ended yet.
-  }
-  EXPECT_FALSE(fs::exists(path + "/lock")) << "nothing is put into what is being removed";
-  fs::remove_all(path);
-  const auto lost = client.put("k", "2");
-  ASSERT_TRUE(lost.is(Errc::kUnavailable));
-  EXPECT_THAT(lost.error().message, HasSubstr("was removed while in use"));
-  EXPECT_TRUE(client.get("k").is(Errc::kUnavailable)) << "that is no proof that it is absent";
-  EXPECT_FALSE(fs::exists(path)) << "whoever removed it has a reason";
-}
-
-TEST(FileStoreTest, AStoreWhoseDirectoryIsMadeAnewGoesOnThereWithNothingOfTheOldOne) {
-  TempDir dir;
-  const std::string path = dir.path() + "/store";
-  TestClient client(path);
-  const Revision old = client.put("k", "1").value();
-  fs::remove_all(path);
-  ASSERT_TRUE(client.put("k", "2").is(Errc::kUnavailable));
-  fs::create_directory(path);
-  EXPECT_TRUE(client.get("k").is(Errc::kNotFound));
-  EXPECT_TRUE(client.put("k", "2", Precondition::at(old)).is(Errc::kConflict));
-  ASSERT_TRUE(client.put("k", "3", Precondition::absent()).ok());
-
-  fs::remove_all(path);
-  TestClient again(path);
-  ASSERT_TRUE(again.put("k", "4").ok());
-  EXPECT_EQ(client.get("k").value().body, "4") << "both use the same directory";
-  ASSERT_TRUE(client.put("k", "5").ok());
-  EXPECT_EQ(again.get("k").value().body, "5");
-}
-
 /// Opening a pipe that nobody writes to blocks, as a hung disk does.
 class HungDisk {
  public:

@@ -4,14 +4,21 @@
 #include <utility>
 
 #include "base/log.h"
+#include "platform/system_clock.h"
 
 namespace muster::file {
 namespace {
 
 // A caller bounds itself by waiting for answers; past this it is told kThrottled.
 constexpr std::size_t kJobsMax = 4096;
-// So many jobs share one hold of the lock; then the other processes have their turn.
+// So many jobs share one hold of the lock, for so long; then the other processes have their turn.
 constexpr int kJobsPerLock = 32;
+constexpr Duration kHoldMax = 20ms;
+// So many jobs without the lock run before those that wait for it have their turn.
+constexpr int kLockFreeJobs = 64;
+// How often somebody who has nothing to do looks whether the directory is still the one at its
+// path.
+constexpr Duration kLook = 500ms;
 constexpr Duration kLockWaitMin = 20us;
 constexpr Duration kLockWaitMax = 2ms;
 // A watcher that could not look at the journal tries again after this.
@@ -19,7 +26,8 @@ constexpr Duration kRetry = 1s;
 
 }  // namespace
 
-Worker::Worker(Directory& directory) : directory_(directory), lock_wait_(kLockWaitMin) {
+Worker::Worker(Directory& directory)
+    : directory_(directory), openings_(directory.openings()), lock_wait_(kLockWaitMin) {
   if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
     log_warn("changes by other processes are seen late", {{"error", s.error().message}});
   }
@@ -107,34 +115,58 @@ std::optional<Worker::Queued> Worker::take(bool needs_lock) {
 void Worker::run() {
   while (!stopping()) {
     follow_directory();
-    run_lock_free_jobs();
-    if (waiter_.wait(run_locked_jobs())) mark_watchers_due();
+    const bool more = run_lock_free_jobs();
+    const Duration idle = std::min(run_locked_jobs(), kLook);
+    if (waiter_.wait(more ? Duration(0) : idle)) mark_watchers_due();
   }
 }
 
 void Worker::follow_directory() {
-  // While it stays away, each call is told so.
-  if (!directory_.removed() || !directory_.reopen()) return;
-  log_warn("the store's directory was removed and has come back; what it held is gone", {});
+  if (directory_.in_place()) {
+    // Nothing to follow, unless a job of ours has found it bare and made its files again.
+  } else if (const Status here = directory_.at_path(); here) {
+    // Whoever has the lock makes them again.
+    if (const auto locked = directory_.try_lock(); locked && *locked) directory_.unlock();
+    directory_.stop_waiting();
+  } else if (directory_.reopen()) {
+    log_warn("another directory is at the store's path; going on there, as in another store",
+             {{"why", here.error().message}});
+    // They were meant for the old one. Their callers look at the new one before they go on.
+    fail_locked_jobs(here.error());
+  }
+  if (openings_ == directory_.openings()) return;
+  openings_ = directory_.openings();
   if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
     log_warn("changes by other processes are seen late", {{"error", s.error().message}});
   }
   mark_watchers_due();
 }
 
-void Worker::run_lock_free_jobs() {
-  while (auto next = take(false)) next->job(Done{});
+bool Worker::run_lock_free_jobs() {
+  for (int i = 0; i < kLockFreeJobs; ++i) {
+    auto next = take(false);
+    if (!next) return false;
+    next->job(Done{});
+  }
+  return true;
+}
+
+void Worker::fail_locked_jobs(const Error& error) {
+  while (auto next = take(true)) next->job(error);
 }
 
 Duration Worker::run_locked_jobs() {
   const std::vector<std::uint64_t> due = due_watchers();
   {
     MutexLock lock(mutex_);
-    if (stopping_ || (locked_.empty() && due.empty())) return Duration::max();
+    if (stopping_ || (locked_.empty() && due.empty())) {
+      directory_.stop_waiting();
+      return Duration::max();
+    }
   }
   const auto locked = directory_.try_lock();
   if (!locked) {
-    while (auto next = take(true)) next->job(locked.error());
+    fail_locked_jobs(locked.error());
     return due.empty() ? Duration::max() : kRetry;
   }
   const auto holder = *locked ? std::nullopt : std::optional(directory_.holder());
@@ -147,11 +179,13 @@ Duration Worker::run_locked_jobs() {
     return lock_wait_;
   }
   lock_wait_ = kLockWaitMin;
+  const MonoTime until = boot_now() + kHoldMax;
   for (const std::uint64_t id : due) pump(id);
   for (int i = 0; i < kJobsPerLock; ++i) {
     auto next = take(true);
     if (!next) break;
     next->job(Done{});
+    if (boot_now() >= until) break;
   }
   directory_.unlock();
   return Duration(0);

@@ -64,19 +64,22 @@ class Worker {
   };
 
   void run();
-  /// When the directory was removed and has come back, goes on in the new one.
+  /// Goes on in the directory that is at the path now, or with a lock and a journal made again.
   void follow_directory() MUSTER_EXCLUDES(mutex_);
+  void fail_locked_jobs(const Error& error) MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] bool stopping() MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Queued> take(bool needs_lock) MUSTER_EXCLUDES(mutex_);
-  void run_lock_free_jobs();
+  /// Some of them; true when more are waiting.
+  [[nodiscard]] bool run_lock_free_jobs() MUSTER_EXCLUDES(mutex_);
   /// How long to wait before asking for the lock again; max when nothing waits for it.
-  [[nodiscard]] Duration run_locked_jobs();
+  [[nodiscard]] Duration run_locked_jobs() MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<std::uint64_t> due_watchers() MUSTER_EXCLUDES(mutex_);
   void pump(std::uint64_t id) MUSTER_EXCLUDES(mutex_);
   void mark_watchers_due() MUSTER_EXCLUDES(mutex_);
 
   Directory& directory_;
   files::FileWaiter waiter_;
+  std::uint64_t openings_;  ///< Of the directory, when its journal was last looked for.
   Duration lock_wait_;
   mutable Mutex mutex_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

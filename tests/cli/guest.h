@@ -1,0 +1,38 @@
+#pragma once
+
+#include <poll.h>
+#include <signal.h>
+
+#include <optional>
+
+#include "platform/process.h"
+
+namespace muster {
+
+/// A program that does not outlive this.
+class Guest {
+ public:
+  explicit Guest(const muster::Command& command) : process_(*spawn(command)) {}
+  ~Guest() {
+    if (status_) return;
+    process_.signal(SIGKILL);
+    (void)process_.wait();
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  [[nodiscard]] bool ends_within(Duration limit) {
+    pollfd ended{process_.pidfd(), POLLIN, 0};
+    if (::poll(&ended, 1, static_cast<int>(to_ms(limit))) != 1) return false;
+    status_ = process_.try_wait();
+    return true;
+  }
+  [[nodiscard]] ExitStatus status() const { return status_.value(); }
+  void signal(int number) const { process_.signal(number); }
+
+ private:
+  Process process_;
+  std::optional<ExitStatus> status_;
+};
+
+}  // namespace muster

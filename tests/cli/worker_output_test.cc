@@ -1,0 +1,33 @@
+// Standard output of `muster worker` when nobody reads it.
+#include <gtest/gtest.h>
+
+#include "platform/system_clock.h"
+#include "tests/cli/guest.h"
+#include "tests/cli/muster_program.h"
+#include "tests/support/full_pipe.h"
+
+namespace muster {
+namespace worker_output_test {
+
+TEST(WorkerOutputTest, AStandardOutputThatNobodyReadsCostsNeitherTheLeaseNorASignal) {
+  const TempDir dir;
+  const std::string store = "file://" + (dir.path() / "store").string();
+  const FullPipe events;
+  Command command{.argv = {MUSTER_PROGRAM, "worker", "--arbiter", store, "--id", "w1", "--json",
+                           "--startup-jitter-max", "0s"}};
+  command.null_stdin = true;
+  command.descriptors = {{events.fd(), 1}};
+  Guest worker(command);
+  const auto leader = [&] { return run_muster({"leader", "--arbiter", store, "--json"}).json(); };
+  for (const MonoTime end = boot_now() + 30s; leader()["leader"] != "w1";) {
+    ASSERT_LT(boot_now(), end) << "it does not lead";
+  }
+  worker.signal(SIGTERM);
+  ASSERT_TRUE(worker.ends_within(20s));
+  EXPECT_EQ(worker.status().code, 0);
+  EXPECT_EQ(leader()["leader"], nullptr) << "it has handed over";
+  EXPECT_TRUE(events.blocks()) << "what is shared was changed for others";
+}
+
+}  // namespace worker_output_test
+}  // namespace muster

@@ -62,6 +62,8 @@ export interface NodeRow {
   flaps: number;
   registeredAtMs: number;
   stateSinceMs: number;
+  /** Measured by the servers; stateSinceMs is a label by the clock of the one that led. */
+  stateAgeMs: number;
   share: number;
 }
 

@@ -81,7 +81,7 @@ function facts(node: NodeRow): HTMLElement {
   const fact = (name: string, value: Node | string): void =>
     append(list, h('div', {}, h('dt', {}, name), h('dd', {}, value)));
   fact('State', stateChip(node.state));
-  fact('In it for', `${duration(now - node.stateSinceMs)}, since ${clock(node.stateSinceMs, now)}`);
+  fact('In it for', `${duration(node.stateAgeMs)}, since ${clock(node.stateSinceMs, now)}`);
   fact('Last heartbeat', heartbeatAge(node.lastHeartbeatAgeMs));
   fact('Flaps', String(node.flaps));
   fact('Type', node.type);

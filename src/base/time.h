@@ -26,6 +26,18 @@ using MonoTime = BootClock::time_point;
 /// about a lease compares two of them.
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
+/// Names the time line of a log: for how long somebody has led since the log began, as the leaders'
+/// boot clocks measured it. No wall clock moves it, and while nobody leads it stands still. It has
+/// no now(): the entries of the log tell it.
+struct LogTimeline {
+  using duration = std::chrono::milliseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<LogTimeline, duration>;
+  static constexpr bool is_steady = true;
+};
+using LogTime = LogTimeline::time_point;
+
 [[nodiscard]] constexpr std::int64_t to_ms(Duration d) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(d).count();
 }
@@ -34,6 +46,12 @@ using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 }
 [[nodiscard]] constexpr WallTime wall_from_ms(std::int64_t ms) {
   return WallTime(std::chrono::milliseconds(ms));
+}
+[[nodiscard]] constexpr std::int64_t to_ms(LogTime t) {
+  return t.time_since_epoch().count();
+}
+[[nodiscard]] constexpr LogTime log_time_from_ms(std::int64_t ms) {
+  return LogTime(std::chrono::milliseconds(ms));
 }
 /// `d` times a real factor, rounded towards zero.
 [[nodiscard]] constexpr Duration scale(Duration d, double factor) {

@@ -68,8 +68,10 @@ TEST(TopologyScreenTest, ShowsLeaderEpochAndHowEachNodeStands) {
   node.state = client::NodeState::kSuspect;
   node.suspect_count = 3;
   const WallTime now = wall_from_ms(1'900'000'000'000);
-  node.state_since = now - 61s;
-  node.last_heartbeat_at = now - 106s;
+  // Times are labels; that one is ten years off changes no age.
+  node.state_since = now + 24h * 3652;
+  node.state_age = 61s;
+  node.heartbeat_age = 106s;
   sight.topology.nodes = {node};
   EXPECT_EQ(topology_screen(terminal, sight, {node}, now),
             "2030-03-17T17:46:40.000Z  s1 leads at 127.0.0.1:9000, epoch 7\n"

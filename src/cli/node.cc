@@ -21,23 +21,25 @@ class NodeCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "node"; }
   [[nodiscard]] const char* summary() const override {
-    return "Register, drain, remove or explain one node";
+    return "Register, drain, undrain, remove or explain one node";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster node register o1 --type object --address 10.0.0.7 --port 7000 --keep-alive\n"
-           "  muster node drain o1              out of the ring; --cancel takes it back\n"
+           "  muster node drain o1              out of the ring, until undrained\n"
+           "  muster node undrain o1            back into the ring\n"
            "  muster node remove o1\n"
            "  muster node explain o1            why it is in this state, as a timeline\n"
            "\n"
            "With --keep-alive it sends heartbeats until SIGTERM or SIGINT, prints what happens\n"
            "to the node, and deregisters it at the end; it ends with 1 when another process has\n"
            "taken the node's place. Without it the node is JOINING until somebody sends its\n"
-           "heartbeats. Exits with 1 when the servers refuse.\n";
+           "heartbeats. A drain outlives restarts of the node and its removal. Exits with 1 when\n"
+           "the servers refuse.\n";
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "register, drain, remove or explain");
+    add_argument(app, "ACTION", action_, "register, drain, undrain, remove or explain");
     add_argument(app, "ID", id_, "The node");
     server_.declare(app);
     add_value(app, "--type", "TYPE", "object", "frontend, metadata or object",
@@ -59,27 +61,29 @@ class NodeCommand final : public Command {
              "This run of the node; made up unless given");
     add_flag(app, "--keep-alive", keep_alive_, "Send heartbeats until told to stop");
     add_duration(app, "--heartbeat-interval", agent_.heartbeat_interval, "With --keep-alive");
-    add_flag(app, "--cancel", cancel_, "Take a drain back");
+    add_flag(app, "--cancel", cancel_, "With drain: as undrain");
     add_flag(app, "--json", json_, "Print JSON");
   }
 
   [[nodiscard]] bool lasting() const override { return keep_alive_; }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "register" && action_ != "drain" && action_ != "remove" &&
-        action_ != "explain") {
+    if (action_ != "register" && action_ != "drain" && action_ != "undrain" &&
+        action_ != "remove" && action_ != "explain") {
       return {Errc::kInvalid,
               action_.empty()
-                  ? "say what to do: register, drain, remove or explain"
-                  : "\"" + action_ + "\" is none of register, drain, remove and explain"};
+                  ? "say what to do: register, drain, undrain, remove or explain"
+                  : "\"" + action_ + "\" is none of register, drain, undrain, remove and explain"};
     }
+    if (cancel_ && action_ != "drain") return {Errc::kInvalid, "--cancel belongs to drain"};
+    if (action_ == "undrain") cancel_ = true;
     if (id_.empty()) return {Errc::kInvalid, "say which node: muster node " + action_ + " ID"};
     if (Status status = membership::validate_node_id(id_); !status) return status.error();
     if (action_ == "register") return enter(terminal);
     const auto client = server_.open();
     if (!client) return client.error();
     if (action_ == "explain") return explain(terminal, **client);
-    return action_ == "drain" ? drain(terminal, **client) : remove(terminal, **client);
+    return action_ == "remove" ? remove(terminal, **client) : drain(terminal, **client);
   }
 
  private:

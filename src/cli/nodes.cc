@@ -53,7 +53,7 @@ class NodesCommand final : public Command {
     } else if (nodes.empty()) {
       terminal.line("no such nodes");
     } else {
-      terminal.out << node_table(nodes, system_wall_now());
+      terminal.out << node_table(nodes);
     }
     return nodes.empty() ? kNo : kDone;
   }

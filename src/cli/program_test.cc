@@ -119,14 +119,21 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "muster nodes: --state: \"dead\" is no state of a node; there are active, joining, "
        "draining, "
        "down, suspect\n"},
-      {{"node"}, "muster node: say what to do: register, drain, remove or explain\n"},
+      {{"node"}, "muster node: say what to do: register, drain, undrain, remove or explain\n"},
       {{"node", "drian", "a"},
-       "muster node: \"drian\" is none of register, drain, remove and explain\n"},
+       "muster node: \"drian\" is none of register, drain, undrain, remove and explain\n"},
+      {{"node", "undrain", "a", "--cancel"}, "muster node: --cancel belongs to drain\n"},
       {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
       {{"node", "register", "a"},
        "muster node: say where the node is reached, with --address HOST and --port PORT\n"},
       {{"ring", "lookup"}, "muster ring: say which key: muster ring lookup KEY\n"},
       {{"ring", "plan"}, "muster ring: say what would change, with --add ID or --remove ID\n"},
+      {{"ring", "plan", "k"}, "muster ring: only lookup takes a key; \"k\" is one too many\n"},
+      {{"ring", "set"},
+       "muster ring: say what to set, with --virtual-nodes-per-physical N or --replication-factor "
+       "N\n"},
+      {{"ring", "lookup", "k", "--replication-factor", "2"},
+       "muster ring: --virtual-nodes-per-physical and --replication-factor belong to set\n"},
       {{"server", "list", "--to", "s1"}, "muster server: --to belongs to transfer\n"},
       {{"backup"}, "muster backup: say where to put it: muster backup FILE\n"},
       {{"restore"}, "muster restore: say what to restore: muster restore FILE\n"},

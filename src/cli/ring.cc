@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -27,50 +28,95 @@ class RingCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "ring"; }
   [[nodiscard]] const char* summary() const override {
-    return "Who holds a key; what a change would move";
+    return "Look up a key, plan a change, or set the hash ring";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster ring lookup hello\n"
            "  muster ring plan --add o7,o8 --remove o1\n"
+           "  muster ring set --virtual-nodes-per-physical 32\n"
            "\n"
            "lookup prints the nodes that hold the key, the primary first, and exits with 1 when\n"
            "there is none. plan is exact, not sampled: shares are of all possible keys. Added\n"
-           "nodes count with weight 1.\n";
+           "nodes count with weight 1. set changes the ring of the whole cluster at once: another\n"
+           "number of virtual nodes moves most keys. What is not given stays as it is. Exits\n"
+           "with 1 when the servers refuse.\n";
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "ACTION", action_, "lookup or plan");
+    add_argument(app, "ACTION", action_, "lookup, plan or set");
     add_argument(app, "KEY", key_, "With lookup: the key");
     server_.declare(app);
     add_text(app, "--add", "ID,…", add_, "With plan: nodes that would come");
     add_text(app, "--remove", "ID,…", remove_, "With plan: nodes that would go");
+    add_value(app, "--virtual-nodes-per-physical", "N", "",
+              "With set: virtual nodes of each node, per unit of its weight",
+              [this](const std::string& text) { return set_count(text, virtual_nodes_); });
+    add_value(app, "--replication-factor", "N", "", "With set: nodes that hold each key",
+              [this](const std::string& text) { return set_count(text, replication_); });
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (action_ != "lookup" && action_ != "plan") {
+    if (Status usage = check_usage(); !usage) return usage.error();
+    const auto client = server_.open();
+    if (!client) return client.error();
+    const auto topology = (*client)->get_topology(action_ == "set", server_.call());
+    if (!topology) return refused(terminal, name(), topology.error());
+    if (action_ == "set") return set(terminal, **client, *topology);
+    return action_ == "lookup" ? look_up(terminal, *topology) : plan(terminal, *topology);
+  }
+
+ private:
+  static Status set_count(const std::string& text, std::optional<std::uint32_t>& target) {
+    const auto count = parse_count(text);
+    if (!count) return count.error();
+    target = *count;
+    return Done{};
+  }
+
+  [[nodiscard]] Status check_usage() const {
+    if (action_ != "lookup" && action_ != "plan" && action_ != "set") {
       return {Errc::kInvalid, action_.empty()
-                                  ? "say what to do: lookup KEY, or plan --add ID --remove ID"
-                                  : "\"" + action_ + "\" is neither lookup nor plan"};
+                                  ? "say what to do: lookup KEY, plan --add ID --remove ID, or set"
+                                  : "\"" + action_ + "\" is none of lookup, plan and set"};
     }
     const bool lookup = action_ == "lookup";
     if (lookup == key_.empty()) {
       return {Errc::kInvalid, lookup ? "say which key: muster ring lookup KEY"
-                                     : "plan takes no key, only --add and --remove"};
+                                     : "only lookup takes a key; \"" + key_ + "\" is one too many"};
     }
-    if (lookup != (add_.empty() && remove_.empty())) {
-      return {Errc::kInvalid, lookup ? "--add and --remove belong to plan"
-                                     : "say what would change, with --add ID or --remove ID"};
+    const bool changes = !add_.empty() || !remove_.empty();
+    if (changes != (action_ == "plan")) {
+      return {Errc::kInvalid, changes ? "--add and --remove belong to plan"
+                                      : "say what would change, with --add ID or --remove ID"};
     }
-    const auto client = server_.open();
-    if (!client) return client.error();
-    const auto topology = (*client)->get_topology(false, server_.call());
-    if (!topology) return refused(terminal, name(), topology.error());
-    return lookup ? look_up(terminal, *topology) : plan(terminal, *topology);
+    const bool sets = virtual_nodes_ || replication_;
+    if (sets != (action_ == "set")) {
+      return {Errc::kInvalid,
+              sets ? "--virtual-nodes-per-physical and --replication-factor belong to set"
+                   : "say what to set, with --virtual-nodes-per-physical N or "
+                     "--replication-factor N"};
+    }
+    return Done{};
   }
 
- private:
+  Result<int> set(Terminal& terminal, client::Client& client,
+                  const client::TopologyImage& topology) const {
+    const RingConfig ring{virtual_nodes_.value_or(topology.ring.virtual_nodes),
+                          replication_.value_or(topology.ring.replication)};
+    const auto version = client.call(client::SetHashRing{ring}, server_.call());
+    if (!version) return refused(terminal, name(), version.error());
+    terminal.line(json_ ? dump({{"virtual_nodes_per_physical", ring.virtual_nodes},
+                                {"replication_factor", ring.replication},
+                                {"topology_version", version->value()}})
+                        : "the ring has " + std::to_string(ring.virtual_nodes) +
+                              " virtual nodes per node and replication " +
+                              std::to_string(ring.replication) + ", version " +
+                              std::to_string(version->value()));
+    return kDone;
+  }
+
   Result<int> look_up(Terminal& terminal, const client::TopologyImage& topology) const {
     const client::TopologyView view(topology);
     const client::Owners owners = view.owners(key_);
@@ -104,15 +150,15 @@ class RingCommand final : public Command {
   }
 
   Result<int> plan(Terminal& terminal, const client::TopologyImage& topology) const {
+    // The view holds each id once and its ring within bounds, whatever the server sent.
+    const client::TopologyView view(topology);
     std::vector<RingMember> members;
-    for (const client::Node& node : topology.nodes) {
+    view.for_each([&](const client::Node& node) {
       if (membership::in_ring(node.state)) members.push_back({node.id, node.weight});
-    }
-    const RingConfig config{std::max<std::uint32_t>(1, topology.ring.virtual_nodes),
-                            std::max<std::uint32_t>(1, topology.ring.replication)};
-    const HashRing before(members, config);
+    });
+    const HashRing before(members, view.ring());
     if (Status status = change(members); !status) return status.error();
-    const MovementPlan plan = movement_plan(before, HashRing(std::move(members), config));
+    const MovementPlan plan = movement_plan(before, HashRing(std::move(members), view.ring()));
     print(terminal, topology.version, plan);
     return kDone;
   }
@@ -173,6 +219,8 @@ class RingCommand final : public Command {
   std::string key_;
   std::string add_;
   std::string remove_;
+  std::optional<std::uint32_t> virtual_nodes_;
+  std::optional<std::uint32_t> replication_;
   bool json_ = false;
 };
 

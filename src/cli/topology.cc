@@ -68,7 +68,7 @@ class TopologyCommand final : public Command {
                   ", " + std::to_string(topology.ring.virtual_nodes) +
                   " virtual nodes, replication " + std::to_string(topology.ring.replication));
     if (!topology.nodes.empty()) {
-      terminal.out << node_table(by_id(topology.nodes), system_wall_now());
+      terminal.out << node_table(by_id(topology.nodes));
     }
   }
 

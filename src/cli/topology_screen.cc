@@ -65,7 +65,7 @@ std::string topology_screen(const Terminal& terminal, const Sight& sight,
       {"ID", "TYPE", "STATE", "FOR", "HEARTBEAT", "FLAPS", "ADDRESS"}};
   for (const Node& node : nodes) {
     table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state_text(node),
-                     age_text(node.state_since, now), ago(node.last_heartbeat_at, now),
+                     age_text(node.state_age), ago(node.heartbeat_age),
                      std::to_string(node.suspect_count), place(node)});
   }
   const std::string rows = format_table(table);

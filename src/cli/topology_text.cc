@@ -46,14 +46,12 @@ std::string state_text(const Node& node) {
          (node.drain_requested ? " (by an operator)" : "");
 }
 
-std::string age_text(WallTime since, WallTime now) {
-  if (since == WallTime{}) return "-";
-  const auto age = std::max<Duration>(now - since, Duration(0));
-  return format_duration(std::chrono::floor<std::chrono::seconds>(age));
+std::string age_text(std::optional<Duration> age) {
+  return age ? format_duration(std::chrono::floor<std::chrono::seconds>(*age)) : "-";
 }
 
-std::string ago(WallTime then, WallTime now) {
-  return then == WallTime{} ? "-" : age_text(then, now) + " ago";
+std::string ago(std::optional<Duration> age) {
+  return age ? age_text(age) + " ago" : "-";
 }
 
 std::string place(const Node& node) {
@@ -95,12 +93,12 @@ Json topology_json(const client::TopologyImage& topology) {
           {"age_ms", to_ms(topology.age)}};
 }
 
-std::string node_table(const std::vector<Node>& nodes, WallTime now) {
+std::string node_table(const std::vector<Node>& nodes) {
   std::vector<std::vector<std::string>> table{
       {"ID", "TYPE", "STATE", "ADDRESS", "HEARTBEAT", "GENERATION"}};
   for (const Node& node : nodes) {
     table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state_text(node),
-                     place(node), ago(node.last_heartbeat_at, now), node.generation.value()});
+                     place(node), ago(node.heartbeat_age), node.generation.value()});
   }
   return format_table(table);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,14 @@ namespace muster::cli {
 [[nodiscard]] nlohmann::ordered_json topology_json(const client::TopologyImage& topology);
 [[nodiscard]] std::string dump(const nlohmann::ordered_json& json);
 
-/// A heading and a row for each node, in the order given. `now` is this machine's wall clock.
-[[nodiscard]] std::string node_table(const std::vector<client::Node>& nodes, WallTime now);
+/// A heading and a row for each node, in the order given.
+[[nodiscard]] std::string node_table(const std::vector<client::Node>& nodes);
 
-/// Parts of such a row: its state, with who asked for it; how long since, and how long ago ("-" for
-/// never); where it is reached.
+/// Parts of such a row: its state, with who asked for it; for how long, and how long ago ("-" when
+/// that is unknown); where it is reached.
 [[nodiscard]] std::string state_text(const client::Node& node);
-[[nodiscard]] std::string age_text(WallTime since, WallTime now);
-[[nodiscard]] std::string ago(WallTime then, WallTime now);
+[[nodiscard]] std::string age_text(std::optional<Duration> age);
+[[nodiscard]] std::string ago(std::optional<Duration> age);
 [[nodiscard]] std::string place(const client::Node& node);
 
 [[nodiscard]] nlohmann::ordered_json event_json(const client::WatchEvent& event, WallTime now);

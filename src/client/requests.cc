@@ -93,6 +93,13 @@ WireRequest encode(const DrainNode& request) {
   return wire("/muster.v1.AdminService/DrainNode", message, Effect::kIdempotent, Aim::kLeader);
 }
 
+WireRequest encode(const SetHashRing& request) {
+  v1::SetHashRingRequest message;
+  message.mutable_config()->set_virtual_nodes_per_physical(request.ring.virtual_nodes);
+  message.mutable_config()->set_replication_factor(request.ring.replication);
+  return wire("/muster.v1.AdminService/SetHashRing", message, Effect::kIdempotent, Aim::kLeader);
+}
+
 WireRequest encode(const ListServers& /*request*/) {
   return wire("/muster.v1.AdminService/ListServers", v1::ListServersRequest(), Effect::kRead,
               Aim::kAny);
@@ -187,6 +194,13 @@ Result<Health> decode<HealthCheck>(const std::string& body) {
 template <>
 Result<TopologyVersion> decode<DrainNode>(const std::string& body) {
   const auto message = parse<v1::DrainNodeResponse>(body);
+  if (!message) return message.error();
+  return TopologyVersion(message->topology_version());
+}
+
+template <>
+Result<TopologyVersion> decode<SetHashRing>(const std::string& body) {
+  const auto message = parse<v1::SetHashRingResponse>(body);
   if (!message) return message.error();
   return TopologyVersion(message->topology_version());
 }

@@ -75,11 +75,18 @@ struct HealthCheck {
   using Answer = Health;
 };
 
-/// Takes a node out of the ring, or back in. For operators.
+/// Takes a node out of the ring, or back in. Lasts until it is cancelled, whatever becomes of the
+/// node meanwhile. For operators.
 struct DrainNode {
   using Answer = TopologyVersion;
   NodeId id;
   bool cancel = false;
+};
+
+/// Changes the hash ring of the cluster. For operators.
+struct SetHashRing {
+  using Answer = TopologyVersion;
+  RingConfig ring;
 };
 
 struct ServerInfo {
@@ -170,6 +177,7 @@ struct WireRequest {
 [[nodiscard]] WireRequest encode(const Heartbeat& request);
 [[nodiscard]] WireRequest encode(const HealthCheck& request);
 [[nodiscard]] WireRequest encode(const DrainNode& request);
+[[nodiscard]] WireRequest encode(const SetHashRing& request);
 [[nodiscard]] WireRequest encode(const ListServers& request);
 [[nodiscard]] WireRequest encode(const TransferLeadership& request);
 [[nodiscard]] WireRequest encode(const RemoveServer& request);
@@ -192,6 +200,8 @@ template <>
 Result<Health> decode<HealthCheck>(const std::string& body);
 template <>
 Result<TopologyVersion> decode<DrainNode>(const std::string& body);
+template <>
+Result<TopologyVersion> decode<SetHashRing>(const std::string& body);
 template <>
 Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body);
 template <>

@@ -1,5 +1,7 @@
 #include "client/wire.h"
 
+#include <algorithm>
+
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
 
@@ -38,6 +40,11 @@ decltype(TopologyUpdate::what) read_change(const v1::TopologyUpdate& message) {
   return Foreign{};
 }
 
+/// By log time; a time after `now` is one that a server has just heard of.
+Duration age(std::int64_t now_ms, std::int64_t then_ms) {
+  return std::chrono::milliseconds(std::max<std::int64_t>(0, now_ms - then_ms));
+}
+
 }  // namespace
 
 void write_spec(const NodeSpec& spec, v1::NodeInfo& message) {
@@ -71,7 +78,12 @@ TopologyImage read_topology(const v1::GetTopologyResponse& message) {
   image.version = TopologyVersion(message.version());
   for (const auto* nodes :
        {&message.frontend_nodes(), &message.metadata_nodes(), &message.object_nodes()}) {
-    for (const v1::NodeInfo& node : *nodes) image.nodes.push_back(read_node(node));
+    for (const v1::NodeInfo& node : *nodes) {
+      Node& read = image.nodes.emplace_back(read_node(node));
+      if (message.log_ms() == 0) continue;  // A server of 0.1 tells no ages.
+      read.heartbeat_age = age(message.log_ms(), node.last_heartbeat_log_ms());
+      read.state_age = age(message.log_ms(), node.state_since_log_ms());
+    }
   }
   image.ring = read_ring(message.hash_ring_config());
   image.leader_id = message.leader_id();

@@ -31,6 +31,7 @@ class CommandList final : public StateMachine {
       commands.emplace_back(command);
     }
     times.push_back(entry.time);
+    labels.push_back(entry.wall);
     return Done{};
   }
   std::unique_ptr<SnapshotReader> snapshot() override {
@@ -41,6 +42,7 @@ class CommandList final : public StateMachine {
   std::unique_ptr<SnapshotLoader> load() override { return std::make_unique<Loader>(*this); }
 
   std::vector<LogTime> times;
+  std::vector<WallTime> labels;
 
  private:
   class Reader final : public SnapshotReader {

@@ -59,8 +59,9 @@ bool ReplicatedLog::Impl::apply(std::string_view body, Origin origin, Verdict* v
   lift_own_seal(position_, manifest_.value());
   bytes_since_snapshot_ += body.size();
   const EntryHeader& header = entry->header;
-  const Status applied = machine_.apply({header.index, header.epoch, header.incarnation,
-                                         position_.time, header.kind, entry->commands});
+  const Status applied =
+      machine_.apply({header.index, header.epoch, header.incarnation, position_.time, header.wall,
+                      header.kind, entry->commands});
   if (!applied) return stop(named(key, applied.error())), false;
   if (position_.seal) tell(Sealed{*position_.seal});
   if (!own && term_ && !may_write(position_, term_->epoch, term_->incarnation)) {

@@ -9,6 +9,7 @@
 
 #include "core/log/append.h"
 #include "core/log/entry.h"
+#include "core/log/log_clock.h"
 #include "log/compactor.h"
 #include "log/context.h"
 #include "log/manifest_cell.h"
@@ -46,8 +47,9 @@ class ReplicatedLog::Impl {
   struct Term {
     Epoch epoch;
     Incarnation incarnation;
-    bool caught_up = false;  ///< A round since lead() has seen the head.
-    bool confirmed = false;  ///< The barrier is in.
+    std::optional<LogClock> clock;  ///< From the barrier on.
+    bool caught_up = false;         ///< A round since lead() has seen the head.
+    bool confirmed = false;         ///< The barrier is in.
     bool retiring = false;
     Callback<Done> on_lead;
     std::vector<Callback<Done>> on_retired;

@@ -105,7 +105,11 @@ void ReplicatedLog::Impl::start_append() {
   header.epoch = term_->epoch;
   header.incarnation = term_->incarnation;
   header.nonce = Nonce(context_.random.uuid());
-  header.time = membership::next_log_time(position_.time, context_.loop.wall_now());
+  append_began_ = context_.loop.now();
+  // The barrier may have to follow an entry of the term before that came late.
+  if (!term_->confirmed) term_->clock.emplace(position_.time, append_began_);
+  header.time = term_->clock->read(append_began_);
+  header.wall = context_.loop.wall_now();
   header.previous = position_.chain;
   std::vector<std::string> commands;
   std::optional<Seal> seal;
@@ -118,7 +122,6 @@ void ReplicatedLog::Impl::start_append() {
     seal = sealing_->seal;
     sealing_->sent = true;
   }
-  append_began_ = context_.loop.now();
   if (!unanswered_since_) unanswered_since_ = append_began_;
   append_trouble_.clear();
   readers_before_append_ = next_reader_;

@@ -21,7 +21,8 @@ struct AcceptedEntry {
   Index index;
   Epoch epoch;
   const Incarnation& incarnation;
-  LogTime time;  ///< Never falls; for display and for seeding, not for measuring.
+  LogTime time;   ///< Never falls.
+  WallTime wall;  ///< What people call that time.
   EntryKind kind;
   std::span<const std::string_view> commands;  ///< Empty in a barrier and in a seal.
 };

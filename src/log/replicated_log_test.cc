@@ -177,14 +177,27 @@ TEST_P(ReplicatedLogTest, OneCheckServesAllWhoWait) {
   EXPECT_EQ(answered, 1000);
 }
 
-TEST_P(ReplicatedLogTest, LogTimeNeverFalls) {
+// L8, and R25: +10 years once made flap windows endless.
+TEST_P(ReplicatedLogTest, LogTimeCountsWhileSomebodyLeadsAndWallClocksOnlyLabelIt) {
+  constexpr Duration kTenYears = 24h * 3652;
   const auto first = world_.leader(1);
   ASSERT_TRUE(world_.append(*first, "a").ok());
+  world_.run(20s);
+  first->loop.jump_wall_clock(kTenYears);
+  ASSERT_TRUE(world_.append(*first, "b").ok());
   const auto second = world_.opened();
-  second->loop.jump_wall_clock(-1h);
+  second->loop.jump_wall_clock(-kTenYears);
+  world_.run(1h);
   ASSERT_TRUE(world_.lead(*second, 2).ok());
-  ASSERT_TRUE(world_.append(*second, "b").ok());
-  EXPECT_TRUE(std::is_sorted(second->machine.times.begin(), second->machine.times.end()));
+  ASSERT_TRUE(world_.append(*second, "c").ok());
+  const std::vector<LogTime>& times = second->machine.times;
+  ASSERT_EQ(times.size(), 5U);  // Two of them are barriers.
+  EXPECT_TRUE(std::is_sorted(times.begin(), times.end()));
+  EXPECT_GE(times[2] - times[1], 20s);
+  EXPECT_LT(times.back() - times.front(), 30s);
+  const std::vector<WallTime>& labels = second->machine.labels;
+  EXPECT_GT(labels[2] - labels[1], kTenYears - 1h);
+  EXPECT_LT(labels[3] - labels[2], -2 * kTenYears + 2h);
 }
 
 TEST_P(ReplicatedLogTest, StopsAtACommandItDoesNotKnow) {

@@ -196,6 +196,13 @@ void ClusterPeer::opened(const Status& status) {
   if (replica_.log().applied() == rlog::Index()) {
     log_warn("the log is new and empty", {{"server", config_.id}, {"log", log}});
   }
+  const membership::Topology& topology = replica_.state().topology();
+  if (config_.ring_given && topology.version() != TopologyVersion(0) &&
+      topology.ring() != config_.membership.ring) {
+    log_warn("ring options ignored: the cluster has a ring; change it with `muster ring set`",
+             {{"configured", to_string(config_.membership.ring)},
+              {"in_force", to_string(topology.ring())}});
+  }
   open_ = true;
   show();
   // sealed() follows: there is nothing to lead here any more.

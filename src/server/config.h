@@ -84,6 +84,7 @@ struct ServerConfig {
 
   /// The timeouts of failure detection, and the ring.
   membership::Options membership;
+  bool ring_given = false;  ///< An option of the ring was.
   /// Zero: 1 s, on S3 a heartbeat_interval, at most 10 s. complete() hands it to `membership`.
   Duration heartbeat_batch_interval{0};
 

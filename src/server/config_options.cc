@@ -215,12 +215,18 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_share(c.membership.down_brake_share, v); }},
       {"down-brake-window", "TIME", "What \"at once\" means; 5m",
        [](Config& c, Text v) { return set_duration(c.membership.down_brake_window, v); }},
-      {"virtual-nodes-per-physical", "N", "Places of a node on the hash ring; 16",
+      {"virtual-nodes-per-physical", "N",
+       "Virtual nodes of a node on the ring of a new cluster; 16 (later: muster ring set)",
        [](Config& c, Text v) {
+         c.ring_given = true;
          return set_count(c.membership.ring.virtual_nodes_per_physical, v);
        }},
-      {"replication-factor", "N", "Nodes that hold a key; 3",
-       [](Config& c, Text v) { return set_count(c.membership.ring.replication_factor, v); }},
+      {"replication-factor", "N",
+       "Nodes that hold a key in a new cluster; 3 (later: muster ring set)",
+       [](Config& c, Text v) {
+         c.ring_given = true;
+         return set_count(c.membership.ring.replication_factor, v);
+       }},
       {"lease-timeout", "TIME", "A leader silent for this long is replaced; 2s, on S3 15s",
        [](Config& c, Text v) { return set_duration(c.lease_timeout, v); }},
       {"renew-interval", "TIME", "Between two renewals; a fifth of the lease",

@@ -52,7 +52,8 @@ TEST_F(MusterTopologyTest, NodesAreRegisteredShownDrainedAndRemoved) {
               AllOf(HasSubstr("GENERATION"), HasSubstr("JOINING"), HasSubstr("10.0.0.1:7000")));
   EXPECT_EQ(ask({"node", "drain", "a"}).code, 0);
   EXPECT_EQ(ask({"topology", "--json"}).json()["object_nodes"][0]["drain_requested"], true);
-  EXPECT_EQ(ask({"node", "drain", "a", "--cancel"}).code, 0);
+  EXPECT_EQ(ask({"node", "undrain", "a"}).code, 0);
+  EXPECT_EQ(ask({"topology", "--json"}).json()["object_nodes"][0]["drain_requested"], false);
   EXPECT_EQ(ask({"node", "remove", "a", "--json"}).json()["node_id"], "a");
   const Outcome gone = ask({"node", "remove", "a"});
   EXPECT_EQ(gone.code, 1);

@@ -4,7 +4,11 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <vector>
 
+#include "base/text.h"
+#include "core/routing/hash_ring.h"
 #include "tests/compat/samples.h"
 
 namespace muster::compat {
@@ -38,6 +42,41 @@ TEST(FormatsTest, EveryFixtureIsTested) {
   for (const auto& each : fs::directory_iterator(kFixtures)) {
     EXPECT_TRUE(files.contains(each.path().filename())) << each.path();
   }
+}
+
+// R28: implementations in other languages place keys by these.
+TEST(FormatsTest, TheHashRingGivesTheAnswersOfItsVectors) {
+  std::ifstream vectors(fs::path(MUSTER_SOURCE_DIR) / "examples/ring/vectors.txt");
+  HashRing ring;
+  int checked = 0;
+  for (std::string line; std::getline(vectors, line); ++checked) {
+    std::istringstream words(line);
+    std::string kind, first, second, third;
+    words >> kind >> first >> second >> third;
+    if (kind == "key") {
+      EXPECT_EQ(std::to_string(key_position(first)), second) << line;
+    } else if (kind == "virtual") {
+      const auto index = static_cast<std::uint32_t>(std::stoul(second));
+      EXPECT_EQ(std::to_string(virtual_node_position(NodeId(first), index)), third) << line;
+    } else if (kind == "ring") {
+      std::vector<RingMember> members;
+      for (const std::string_view each : split(third, ',')) {
+        const std::size_t equals = each.find('=');
+        members.push_back({NodeId(std::string(each.substr(0, equals))),
+                           static_cast<std::uint32_t>(*parse_unsigned(each.substr(equals + 1)))});
+      }
+      ring = HashRing(std::move(members), {static_cast<std::uint32_t>(std::stoul(first)),
+                                           static_cast<std::uint32_t>(std::stoul(second))});
+    } else {
+      ASSERT_EQ(kind, "owners");
+      std::string owners;
+      for (const std::uint32_t member : ring.lookup(first).members) {
+        owners += (owners.empty() ? "" : ",") + ring.members()[member].id.value();
+      }
+      EXPECT_EQ(owners, second) << line;
+    }
+  }
+  EXPECT_EQ(checked, 75);
 }
 
 TEST(FormatsTest, AFlippedByteOfABinaryFormatWithADigestIsRefused) {

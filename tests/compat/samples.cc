@@ -23,6 +23,7 @@ using membership::testing::at;
 using membership::testing::registration;
 using membership::testing::spec;
 using membership::testing::uuid;
+using membership::testing::wall;
 
 /// A value that is encoded to a string and decoded to a Result.
 template <typename T, typename Decode>
@@ -51,6 +52,8 @@ void add_commands(std::vector<Sample>& all) {
       {"remove-joining", RemoveJoining{seen, {}}},
       {"drain", Drain{NodeId("n1"), true, {}}},
       {"ring", SetRingConfig{{32, 5, {}}, {}}},
+      {"set-drain", SetDrain{NodeId("n1"), true, {}}},
+      {"undrain", SetDrain{NodeId("n1"), false, {}}},
   };
   for (const auto& [name, change] : changes) {
     all.push_back(command(name, cluster::ChangeTopology{change}));
@@ -64,7 +67,7 @@ void add_commands(std::vector<Sample>& all) {
   all.push_back(command("forget", ForgetServer{"s1", {}}));
   all.push_back(
       command("note", Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}}));
-  const Cause cause{at(1), 46s, {45s, 90s, 2, true}, 100s, 90s, 3, 1};
+  const Cause cause{wall(1), 46s, {45s, 90s, 2, true}, 100s, 90s, 3, 1};
   all.push_back(
       command("suspect-with-cause", ChangeTopology{MarkSuspect{seen, {}}, {"ann", cause}}));
 }
@@ -76,9 +79,10 @@ rlog::Position position() {
 }
 
 Sample entry(const std::string& name, rlog::EntryKind kind, std::vector<std::string> commands,
-             std::optional<rlog::Seal> seal) {
-  const rlog::EntryHeader header{rlog::Index(42), Epoch(3), Incarnation("run-1"), Nonce("n-1"),
-                                 at(2),           kind,     rlog::sha256("chain")};
+             std::optional<rlog::Seal> seal, WallTime label = wall(2)) {
+  const rlog::EntryHeader header{
+      rlog::Index(42), Epoch(3), Incarnation("run-1"), Nonce("n-1"), at(2),
+      label,           kind,     rlog::sha256("chain")};
   std::string bytes = rlog::encode_entry(header, commands, seal);
   const auto check = [=](const std::string& stored) -> std::string {
     const auto read = rlog::decode_entry(stored);
@@ -86,7 +90,7 @@ Sample entry(const std::string& name, rlog::EntryKind kind, std::vector<std::str
     const rlog::EntryHeader& h = read->header;
     const bool equal =
         h.index == header.index && h.epoch == header.epoch && h.incarnation == header.incarnation &&
-        h.nonce == header.nonce && h.time == header.time && h.kind == kind &&
+        h.nonce == header.nonce && h.time == header.time && h.wall == label && h.kind == kind &&
         h.previous == header.previous &&
         std::vector<std::string>(read->commands.begin(), read->commands.end()) == commands &&
         read->seal == seal && read->chain == rlog::digest_at_end(stored);
@@ -99,6 +103,7 @@ void add_log(std::vector<Sample>& all) {
   all.push_back(
       entry("commands", rlog::EntryKind::kCommands, {"one", std::string("\0two", 4)}, {}));
   all.push_back(entry("barrier", rlog::EntryKind::kBarrier, {}, {}));
+  all.push_back(entry("labelled", rlog::EntryKind::kCommands, {"one"}, {}, wall(3600)));
   all.push_back(entry("seal", rlog::EntryKind::kSeal, {}, rlog::Seal{"move-1", "file:///d"}));
   const rlog::SnapshotRef ref{position(), Nonce("n-2"), rlog::sha256("head"), 1234, {}};
   rlog::Manifest manifest{"log-1",         "log-0",  Nonce("n-3"),         true, ref, ref,
@@ -161,6 +166,17 @@ std::string without_departed(const std::string& snapshot) {
   return out.bytes();
 }
 
+/// The same, when two leaders have shown their clocks and an operator has drained a node.
+cluster::ClusterState later_state() {
+  cluster::ClusterState made = state();
+  made.pass_time(at(100), wall(3600));
+  made.pass_time(at(200), wall(200));
+  const cluster::Command drain =
+      cluster::ChangeTopology{membership::SetDrain{NodeId("n1"), true, {}}};
+  MUSTER_CHECK(made.apply(cluster::encode(drain), {100, 0, at(200)}));
+  return made;
+}
+
 Sample snapshot(std::string file, const std::string& bytes) {
   return {std::move(file), bytes, [bytes](const std::string& stored) -> std::string {
             cluster::SnapshotAssembler assembler;
@@ -179,6 +195,8 @@ void add_snapshots(std::vector<Sample>& all) {
   cluster::ClusterState made = state();
   all.push_back(snapshot("cluster-snapshot.hex", without_departed(parts(made))));
   all.push_back(snapshot("cluster-snapshot-departed.hex", parts(made)));
+  cluster::ClusterState later = later_state();
+  all.push_back(snapshot("cluster-snapshot-labelled-drained.hex", parts(later)));
 }
 
 void add_backup(std::vector<Sample>& all) {
@@ -214,8 +232,8 @@ void add_election(std::vector<Sample>& all) {
   led.nonce = Nonce("n-1");
   led.lease = 15s;
   led.workers = {WorkerId("w1"), WorkerId("w2")};
-  led.written_at = at(1);
-  led.elected_at = at(0);
+  led.written_at = wall(1);
+  led.elected_at = wall(0);
   led.leader_pod = "pod-1";
   led.elected_by = "w1";
   all.push_back(sample("state.json", led, encode(led), decode_leader_state));
@@ -225,17 +243,18 @@ void add_election(std::vector<Sample>& all) {
   released.released = ReleaseReceipt{WorkerId("w1"), Incarnation(uuid(1)), Epoch(7)};
   released.preferred = WorkerId("w2");
   all.push_back(sample("state-released.json", released, encode(released), decode_leader_state));
-  const NamespaceMetadata metadata{Epoch(7), 15s, "w1", at(0), 5s, 15s, 20s};
+  const NamespaceMetadata metadata{Epoch(7), 15s, "w1", wall(0), 5s, 15s, 20s};
   all.push_back(sample("metadata.json", metadata, encode(metadata), decode_metadata));
-  const WorkerRecord worker{WorkerId("w1"), Incarnation(uuid(1)), Nonce("n-2"), at(2), at(1), at(3),
-                            "pod-1",        "coordinator",        "default",    true,  false};
+  const WorkerRecord worker{
+      WorkerId("w1"), Incarnation(uuid(1)), Nonce("n-2"), wall(2), wall(1), wall(3),
+      "pod-1",        "coordinator",        "default",    true,    false};
   all.push_back(sample("worker.json", worker, encode(worker), decode_worker));
   WorkerRecord back = worker;
   back.stopped = false;
-  back.outage = Outage{at(0), 31s, 7, 3};
+  back.outage = Outage{wall(0), 31s, 7, 3};
   all.push_back(sample("worker-outage.json", back, encode(back), decode_worker));
-  const ControlRecord control{{"c-1", ControlKind::kTransfer, Epoch(7), WorkerId("w2"), at(4)},
-                              ControlAck{"c-1", WorkerId("w1"), at(5)}};
+  const ControlRecord control{{"c-1", ControlKind::kTransfer, Epoch(7), WorkerId("w2"), wall(4)},
+                              ControlAck{"c-1", WorkerId("w1"), wall(5)}};
   all.push_back(sample("control.json", control, encode(control), decode_control));
 }
 

@@ -150,6 +150,7 @@ export class InventedCluster {
     const silent = node.state === 'suspect' ? 50_000 : node.state === 'down' ? 400_000 : 0;
     const { slot: phase } = node;
     return { ...node, lastHeartbeatAgeMs: silent + (Date.now() + phase * 37) % 10_000,
+      stateAgeMs: Math.max(0, Date.now() - node.stateSinceMs),
       share: this.shares.get(node.id) ?? 0 };
   }
 

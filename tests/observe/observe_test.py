@@ -227,10 +227,10 @@ class ObserveTest(unittest.TestCase):
                                leader.grpc, "--json"], text=True, capture_output=True, check=True)
         self.assertEqual(json.loads(done.stdout), {"level": "debug", "previous": "info"})
         self.muster("node", "drain", "o3")
-        self.muster("node", "drain", "o3", "--cancel")
+        self.muster("node", "undrain", "o3")
         lines = eventually("the line", lambda: [
             line for line in map(json.loads, leader.log.read_text(encoding="utf-8").splitlines())
-            if line["message"] == "request settled" and line["command"] == "Drain"])
+            if line["message"] == "request settled" and line["command"] == "SetDrain"])
         self.assertTrue(lines[0]["request"])
         self.assertGreater(int(lines[0]["index"]), 0)
         self.assertEqual(lines[0]["outcome"], "applied")

@@ -9,6 +9,6 @@ int main(int argc, char** argv) {
   return simulate("sim_cluster", argc, argv, {.seeds = 2000}, [](std::uint64_t seed, bool trace) {
     ClusterSimOptions options;
     options.trace = trace;
-    return ClusterSim(seed, options).run();
+    return simulate_cluster(seed, options);
   });
 }

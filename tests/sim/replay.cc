@@ -20,7 +20,7 @@ class Replay {
     const std::string cause = d.at("cause");
     const std::string id = d.at("subject");
     const std::string to = d.at("to");
-    now_ = wall_from_ms(d.at("at").get<std::int64_t>());
+    now_ = log_time_from_ms(d.at("at").get<std::int64_t>());
     if (cause != "registered") begin(id, d.at("from"));
     if (std::string wrong = check_cause(d); !wrong.empty()) return wrong;
     const Status done = decide(cause, id, to);
@@ -110,6 +110,9 @@ class Replay {
       return beat(id, to == "DRAINING" ? NodeState::kDraining : NodeState::kActive);
     }
     if (cause != "asked") return {Errc::kUnsupported, "its cause \"" + cause + "\" is not known"};
+    if (state(id) == to) {
+      return apply(SetDrain{NodeId(id), !topology_.find(NodeId(id))->drain_requested, {}});
+    }
     const bool joining = state(id) == "JOINING";
     if (Status s = apply(Drain{NodeId(id), to != "DRAINING", {}}); !s) return s;
     // Asked for while it was JOINING, it takes effect with the first heartbeat.

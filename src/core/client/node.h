@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ using membership::NodeSpec;
 using membership::NodeState;
 using membership::NodeType;
 
-/// A node as a server tells of it. Its times are log time: for people, never to measure silence.
+/// A node as a server tells of it. Its times are labels, for people; its ages were measured by the
+/// servers.
 struct Node {
   NodeId id;
   std::string address;
@@ -31,6 +33,9 @@ struct Node {
   WallTime state_since{};
   /// As of when this was sent: heartbeats raise no version, so no event tells of them.
   WallTime last_heartbeat_at{};
+  /// As of the answer that brought it; none in an event.
+  std::optional<Duration> heartbeat_age{};
+  std::optional<Duration> state_age{};
 
   bool operator==(const Node&) const = default;
 };

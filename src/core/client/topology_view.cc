@@ -50,8 +50,7 @@ RingTable::Before TopologyView::by_id() const {
 }
 
 std::vector<std::uint64_t> TopologyView::positions(const Node& node) const {
-  const std::uint64_t count = std::min<std::uint64_t>(
-      std::uint64_t{node.weight} * ring_.virtual_nodes, HashRing::kVirtualNodesMax);
+  const std::uint32_t count = HashRing::virtual_nodes_of(node.weight, ring_);
   std::vector<std::uint64_t> positions;
   positions.reserve(count);
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -25,18 +25,6 @@ std::optional<CoordinatorKey> coordinator_key(std::string_view key) {
       key.substr(end + 1)};
 }
 
-/// What a put decides, if anything: who leads a namespace, or that a worker is back.
-std::optional<Decision> describe_put(const StorePut& put, const KvEntry* entry, LogTime now) {
-  const auto key = coordinator_key(put.key);
-  if (!key) return {};
-  const std::string_view before = entry == nullptr ? std::string_view() : *entry->value;
-  if (key->within == "state.json") {
-    return describe_election(key->name_space, before, put.value, now);
-  }
-  if (!key->within.starts_with("workers/")) return {};
-  return describe_outage(key->name_space, before, put.value);
-}
-
 }  // namespace
 
 Result<Applied> ClusterState::apply(std::string_view bytes, const Place& place) {
@@ -89,13 +77,31 @@ Result<Answer> ClusterState::on(const StorePut& command, const Place& place) {
   if (command.guard) {
     if (Status s = kv_.check(command.guard->key, command.guard->when); !s) return s.error();
   }
-  if (auto decided = describe_put(command, kv_.find(command.key), place.time)) {
+  if (auto decided = describe_put(command, place.time)) {
     decide(std::move(*decided), place.time);
   }
   const KvRevision revision = kv_revision(place.index, place.position);
   kv_.put(command.key, command.value, revision, place.time);
   index(command.key);
   return Answer{{}, {}, revision, 0};
+}
+
+/// What a put decides, if anything: who leads a namespace, or that a worker is back.
+std::optional<Decision> ClusterState::describe_put(const StorePut& put, LogTime now) const {
+  const auto key = coordinator_key(put.key);
+  if (!key) return {};
+  const KvEntry* entry = kv_.find(put.key);
+  const std::string_view before = entry == nullptr ? std::string_view() : *entry->value;
+  if (key->within == "state.json") {
+    // What was written in an earlier term has stood for longer than log time tells.
+    std::optional<Duration> stood_for;
+    if (entry != nullptr && entry->written_at >= leadership_.since) {
+      stood_for = now - entry->written_at;
+    }
+    return describe_election(key->name_space, before, put.value, stood_for);
+  }
+  if (!key->within.starts_with("workers/")) return {};
+  return describe_outage(key->name_space, before, put.value);
 }
 
 void ClusterState::index(const std::string& key) {
@@ -156,7 +162,7 @@ Result<Answer> ClusterState::on(const Note& command, const Place& place) {
   return Answer{};
 }
 
-void ClusterState::begin_term(const std::string& server, Epoch epoch, LogTime time) {
+void ClusterState::begin_term(const std::string& server, Epoch epoch, LogTime time, WallTime wall) {
   Decision d;
   d.kind = DecisionKind::kLeader;
   d.subject = kServersSubject;
@@ -171,15 +177,15 @@ void ClusterState::begin_term(const std::string& server, Epoch epoch, LogTime ti
   } else {
     // The last entry of the one before is the last sign of it that everybody has seen.
     d.why = Why::kLeaseEnded;
-    d.cause.emplace().last_heartbeat_at = topology_.log_time();
+    d.cause.emplace().last_heartbeat_at = topology_.label(topology_.log_time());
   }
   leadership_ = {server, epoch.value(), time, {}};
-  pass_time(time);
+  pass_time(time, wall);
   decide(std::move(d), time);
 }
 
 void ClusterState::decide(Decision&& decision, LogTime at) {
-  decision.at = at;
+  decision.at = topology_.label(at);
   if (decision.epoch == 0) decision.epoch = leadership_.epoch;
   // Some of it comes from bodies that anybody may write.
   for (std::string* text :

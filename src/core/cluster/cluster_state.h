@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,10 +68,10 @@ class ClusterState {
   /// because the others have applied it (kUnsupported, kCorrupt).
   Result<Applied> apply(std::string_view command, const Place& place);
 
-  /// For an entry of the log that holds no commands.
-  void pass_time(LogTime time) { topology_.pass_time(time); }
+  /// For every entry of the log, before its commands.
+  void pass_time(LogTime time, WallTime wall) { topology_.pass_time(time, wall); }
   /// For the first entry of a term.
-  void begin_term(const std::string& server, Epoch epoch, LogTime time);
+  void begin_term(const std::string& server, Epoch epoch, LogTime time, WallTime wall);
 
   [[nodiscard]] const membership::Topology& topology() const { return topology_; }
   [[nodiscard]] const VersionedKv& kv() const { return kv_; }
@@ -94,6 +95,7 @@ class ClusterState {
   Result<Answer> on(const AnnounceServer& command, const Place& place);
   Result<Answer> on(const ForgetServer& command, const Place& place);
   Result<Answer> on(const Note& command, const Place& place);
+  [[nodiscard]] std::optional<Decision> describe_put(const StorePut& put, LogTime now) const;
   void decide(Decision&& decision, LogTime at);
   void index(const std::string& key);
 

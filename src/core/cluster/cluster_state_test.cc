@@ -14,6 +14,7 @@ namespace cluster_state_test {
 
 using membership::testing::at;
 using membership::testing::registration;
+using membership::testing::wall;
 
 class ClusterStateTest : public ::testing::Test {
  protected:
@@ -49,7 +50,7 @@ TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
       ForgetServer{"s1", {}},
       Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}},
       ChangeTopology{registration("n1"),
-                     {"ann", membership::Cause{at(1), 45s, {45s, 90s, 2, true}, 9s, 90s, 3, 1}}},
+                     {"ann", membership::Cause{wall(1), 45s, {45s, 90s, 2, true}, 9s, 90s, 3, 1}}},
   };
   for (const Command& command : commands) {
     auto back = decode(encode(command));

@@ -221,11 +221,12 @@ const char* name(const Command& command) {
 }
 
 std::uint64_t own_level() {
-  return 1;
+  return 2;
 }
 
-std::uint64_t level(const Command&) {
-  return 1;
+std::uint64_t level(const Command& command) {
+  const auto* change = std::get_if<ChangeTopology>(&command);
+  return change && std::holds_alternative<membership::SetDrain>(change->command) ? 2 : 1;
 }
 
 Status validate(const Command& command) {

@@ -82,7 +82,7 @@ using Command =
 [[nodiscard]] const char* name(const Command& command);
 
 /// Kinds of commands come in levels: the first release has level 1, and a release that adds kinds
-/// adds a level. This one understands all levels up to own_level().
+/// adds a level. Level 2 has SetDrain. This one understands all levels up to own_level().
 [[nodiscard]] std::uint64_t own_level();
 /// What a server must understand to apply `command`.
 [[nodiscard]] std::uint64_t level(const Command& command);

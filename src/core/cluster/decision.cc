@@ -83,6 +83,7 @@ std::string transition(const Decision& d) {
     case Why::kJoiningTimeout:
       return d.subject + " was removed: " + because(d);
     default:
+      if (d.from == d.to) return d.subject + " stays " + d.to + ": " + because(d) + asked(d);
       return d.subject + " went from " + d.from + " to " + d.to + ": " + because(d) + asked(d);
   }
 }
@@ -151,7 +152,9 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
   if (std::holds_alternative<RegisterNode>(command)) return Why::kReplaced;
   if (std::holds_alternative<DeregisterNode>(command)) return Why::kDeregistered;
   if (std::holds_alternative<RemoveJoining>(command)) return Why::kJoiningTimeout;
-  if (std::holds_alternative<Drain>(command)) return Why::kAsked;
+  if (std::holds_alternative<Drain>(command) || std::holds_alternative<SetDrain>(command)) {
+    return Why::kAsked;
+  }
   if (!std::holds_alternative<BatchHeartbeat>(command)) return Why::kSilence;
   if (event.node.state != NodeState::kDraining && event.from != NodeState::kDraining) {
     return Why::kHeartbeat;
@@ -197,11 +200,15 @@ Decision describe(const membership::Event& event, const membership::Command& com
   if (event.from != NodeState::kUnknown) d.from = to_string(event.from);
   const bool gone = event.kind == membership::EventKind::kNodeRemoved;
   d.to = gone ? "" : to_string(event.node.state);
+  if (d.why == Why::kAsked && d.from == d.to) {
+    d.detail = event.node.drain_requested ? "it is to be drained" : "it is not to be drained";
+  }
   return d;
 }
 
 std::optional<Decision> describe_election(const std::string& name_space, std::string_view before,
-                                          std::string_view after, LogTime now) {
+                                          std::string_view after,
+                                          std::optional<Duration> stood_for) {
   const auto is = decode_leader_state(after);
   if (!is) return {};
   const auto was =
@@ -220,9 +227,7 @@ std::optional<Decision> describe_election(const std::string& name_space, std::st
   if (!is->leader || old.released) d.why = Why::kResigned;
   if (d.from.empty() && old.released) d.from = old.released->worker.value();
   if (old.epoch == Epoch{}) d.why = Why::kFirst;
-  const bool stood = old.leader && old.lease > 0s &&
-                     membership::log_age(now, old.written_at, old.lease) < old.lease;
-  // A judge of time by wall clocks, so only told to people: a skewed writer may look like this.
+  const bool stood = old.leader && stood_for && *stood_for < old.lease;
   if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kContention;
   return d;
 }

@@ -57,7 +57,7 @@ inline constexpr std::size_t kDecisionTextMax = 256;
 /// One thing that was decided, and everything that an operator needs to understand it.
 struct Decision {
   std::uint64_t seq = 0;  ///< Counts decisions of the cluster, from 1.
-  LogTime at{};
+  WallTime at{};          ///< A label, for people.
   DecisionKind kind = DecisionKind::kUnknown;
   std::string subject;  ///< A node, "servers", "namespace=NAME", a server, "ring", "brake".
   std::string from;     ///< A state, or who led; empty when there was none.
@@ -82,10 +82,12 @@ inline constexpr const char* kNamespaceSubject = "namespace=";
 [[nodiscard]] Decision describe(const membership::Event& event, const membership::Command& command,
                                 const membership::Reason& reason);
 /// What a write to the state of a namespace decided, if it decided anything: `before` is empty
-/// when there was no state. Neither body needs to be readable.
+/// when there was no state. Neither body needs to be readable. `stood_for` is how long `before` has
+/// been there, where the servers know that.
 [[nodiscard]] std::optional<Decision> describe_election(const std::string& name_space,
                                                         std::string_view before,
-                                                        std::string_view after, LogTime now);
+                                                        std::string_view after,
+                                                        std::optional<Duration> stood_for);
 /// Likewise for a write to the file of a worker, which tells there that it could not reach the
 /// store. What it told in `before` already is not told again.
 [[nodiscard]] std::optional<Decision> describe_outage(const std::string& name_space,

@@ -30,7 +30,7 @@ void read_field(WireReader& in, Decision& d) {
       d.seq = in.number();
       break;
     case kAt:
-      d.at = in.time();
+      d.at = in.wall();
       break;
     case kKind:
       d.kind = static_cast<DecisionKind>(in.number(UINT8_MAX));
@@ -69,7 +69,7 @@ void read_field(WireReader& in, Decision& d) {
 std::string encode(const Decision& d) {
   WireWriter out;
   out.number(kSeq, d.seq);
-  out.time(kAt, d.at);
+  out.wall(kAt, d.at);
   out.number(kKind, static_cast<std::uint64_t>(d.kind));
   out.text(kSubject, d.subject);
   out.text(kFrom, d.from);

@@ -15,6 +15,7 @@ using membership::testing::at;
 using membership::testing::beat;
 using membership::testing::registration;
 using membership::testing::seen;
+using membership::testing::wall;
 
 class DecisionTest : public ::testing::Test {
  protected:
@@ -33,7 +34,7 @@ class DecisionTest : public ::testing::Test {
     state.incarnation = Incarnation("i-" + worker);
     state.nonce = Nonce("n" + std::to_string(epoch));
     state.lease = 15s;
-    state.written_at = at(second);
+    state.written_at = wall(second);
     return encode(state);
   }
 
@@ -42,7 +43,7 @@ class DecisionTest : public ::testing::Test {
 };
 
 TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
-  state_.begin_term("s1", Epoch(7), at(0));
+  state_.begin_term("s1", Epoch(7), at(0), wall(0));
   apply(ChangeTopology{registration("n1"), {"10.0.0.9", {}}});
   EXPECT_EQ(told(), "n1 registered and is JOINING, asked by 10.0.0.9");
   EXPECT_EQ(last().epoch, 7U);
@@ -50,7 +51,7 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
   EXPECT_EQ(told(), "n1 went from JOINING to ACTIVE: its first heartbeat came");
 
   membership::Cause cause;
-  cause.last_heartbeat_at = at(1);
+  cause.last_heartbeat_at = wall(1);
   cause.silence = 90123ms;
   cause.timeouts = {90s, 135s, 3, true};
   apply(ChangeTopology{membership::MarkSuspect{seen(state_.topology(), "n1"), {}}, {{}, cause}},
@@ -58,7 +59,7 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
   EXPECT_EQ(told(),
             "n1 went from ACTIVE to SUSPECT: no heartbeat for 90.1s (limit 90s, doubled because it "
             "was suspected 3 times of late)");
-  EXPECT_EQ(last().cause->last_heartbeat_at, at(1));
+  EXPECT_EQ(last().cause->last_heartbeat_at, wall(1));
 
   cause.silence = 135s;
   cause.listened = 200s;
@@ -74,20 +75,28 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
   apply(ChangeTopology{beat(state_.topology(), "n1")}, 141);
   apply(ChangeTopology{membership::Drain{NodeId("n1"), false, {}}, {"admin ann", {}}}, 142);
   EXPECT_EQ(told(), "n1 went from ACTIVE to DRAINING: somebody asked for it, asked by admin ann");
+  apply(ChangeTopology{membership::SetDrain{NodeId("n1"), false, {}}, {"admin ann", {}}}, 143);
+  EXPECT_EQ(told(), "n1 went from DRAINING to ACTIVE: somebody asked for it, asked by admin ann");
+  apply(ChangeTopology{registration("n1", 3)}, 143);
+  apply(ChangeTopology{membership::SetDrain{NodeId("n1"), true, {}}, {"admin ann", {}}}, 143);
+  EXPECT_EQ(told(),
+            "n1 stays JOINING: somebody asked for it, asked by admin ann; it is to be drained");
+  apply(ChangeTopology{beat(state_.topology(), "n1")}, 143);
+  EXPECT_EQ(told(), "n1 went from JOINING to DRAINING: somebody asked for it");
   apply(ChangeTopology{membership::DeregisterNode{NodeId("n1"), {}, {}}}, 143);
   EXPECT_EQ(told(), "n1 was DRAINING and was removed");
-  EXPECT_EQ(state_.decisions().about("n1").size(), 8U);
+  EXPECT_EQ(state_.decisions().about("n1").size(), 12U);
 }
 
 TEST_F(DecisionTest, LeadersOfTheServersAreToldFromTheFirstEntryOfTheirTerms) {
-  state_.begin_term("s1", Epoch(1), at(0));
+  state_.begin_term("s1", Epoch(1), at(0), wall(0));
   EXPECT_EQ(told(), "s1 leads the servers, epoch 1: nobody led before");
   apply(StorePut{"k", "v", AnyVersion{}, {}, {}}, 30);
-  state_.begin_term("s2", Epoch(2), at(40));
+  state_.begin_term("s2", Epoch(2), at(40), wall(40));
   EXPECT_EQ(told(), "s2 leads the servers, epoch 2: s1 was not heard any more");
   apply(
       Note{DecisionKind::kLeader, kServersSubject, Why::kResigned, "it was told to stop", {}, {}});
-  state_.begin_term("s3", Epoch(3), at(50));
+  state_.begin_term("s3", Epoch(3), at(50), wall(50));
   EXPECT_EQ(told(), "s3 leads the servers, epoch 3: s2 handed over; it was told to stop");
   EXPECT_EQ(state_.leadership().server, "s3");
   EXPECT_EQ(state_.leadership().since, at(50));
@@ -110,6 +119,21 @@ TEST_F(DecisionTest, ElectionsInTheStoreAreTold) {
   EXPECT_EQ(state_.decisions().newest(), 4U);
 }
 
+// R25: whether a lease stood is measured by log time, within one term of the servers.
+TEST_F(DecisionTest, NoWallClockMakesATakeoverAContention) {
+  const std::string key = "plugin=coordinator/namespace=jobs/state.json";
+  constexpr std::int64_t kTenYears = 3652LL * 86400;
+  state_.begin_term("s1", Epoch(1), at(0), wall(0));
+  apply(StorePut{key, leading("w1", 1, kTenYears), AnyVersion{}, {}, {}}, 1);
+  apply(StorePut{key, leading("w2", 2, 30), AnyVersion{}, {}, {}}, 30);
+  EXPECT_EQ(last().kind, DecisionKind::kLeader) << "the clock of w1 was ten years ahead";
+  // While no server led, log time stood still and the lease ran out.
+  state_.begin_term("s2", Epoch(2), at(31), wall(3600));
+  apply(StorePut{key, leading("w3", 3, 3601), AnyVersion{}, {}, {}}, 32);
+  EXPECT_EQ(last().kind, DecisionKind::kLeader);
+  EXPECT_EQ(last().at, wall(3601));
+}
+
 TEST_F(DecisionTest, AWorkerWhoseBreakerOpenedIsToldOnceItIsBack) {
   const std::string key = "app/plugin=coordinator/namespace=jobs/workers/worker=w2.json";
   WorkerRecord record;
@@ -125,7 +149,7 @@ TEST_F(DecisionTest, AWorkerWhoseBreakerOpenedIsToldOnceItIsBack) {
   EXPECT_EQ(state_.decisions().newest(), 0U) << "a worker that reaches the store decides nothing";
 
   // The time of the tests begins at 22:13:20 UTC.
-  write(60, Outage{at(20), 31500ms, 7, 3});
+  write(60, Outage{wall(20), 31500ms, 7, 3});
   EXPECT_EQ(told(),
             "w2 of namespace=app/jobs reaches the store again; it could not from 22:13:40 UTC for "
             "31.5s: 7 heartbeats failed, and its breaker opened 3 times");
@@ -133,16 +157,16 @@ TEST_F(DecisionTest, AWorkerWhoseBreakerOpenedIsToldOnceItIsBack) {
   EXPECT_STREQ(to_string(last().kind), "breaker");
   EXPECT_EQ(last().subject, "namespace=app/jobs");
   EXPECT_EQ(last().to, "w2");
-  EXPECT_EQ(last().at, at(60));
+  EXPECT_EQ(last().at, wall(60));
 
-  write(61, Outage{at(20), 31500ms, 7, 3});
+  write(61, Outage{wall(20), 31500ms, 7, 3});
   EXPECT_EQ(state_.decisions().newest(), 1U) << "written again, as after an answer that was lost";
   write(70, {});
   EXPECT_EQ(state_.decisions().newest(), 1U);
 
   // It was away for so long that its file had been removed.
   apply(StoreRemove{key, AnyVersion{}, {}}, 400);
-  write(500, Outage{at(80), 420s, 1, 1});
+  write(500, Outage{wall(80), 420s, 1, 1});
   EXPECT_EQ(told(),
             "w2 of namespace=app/jobs reaches the store again; it could not from 22:14:40 UTC for "
             "420s: 1 heartbeat failed, and its breaker opened");
@@ -152,7 +176,7 @@ TEST_F(DecisionTest, AWorkerWhoseBreakerOpenedIsToldOnceItIsBack) {
 TEST_F(DecisionTest, OnlyWorkersTellOfOutages) {
   WorkerRecord record;
   record.worker = WorkerId("w2");
-  record.outage = Outage{at(20), 31s, 7, 3};
+  record.outage = Outage{wall(20), 31s, 7, 3};
   for (const char* key : {"plugin=coordinator/namespace=jobs/metadata.json",
                           "plugin=coordinator/namespace=jobs/workers",
                           "plugin=coordinator/namespace=/workers/worker=w2.json",
@@ -167,7 +191,7 @@ TEST_F(DecisionTest, OnlyWorkersTellOfOutages) {
 }
 
 TEST_F(DecisionTest, SurvivesASnapshotWithFieldsOfTheFuture) {
-  state_.begin_term("s1", Epoch(4), at(0));
+  state_.begin_term("s1", Epoch(4), at(0), wall(0));
   apply(ChangeTopology{registration("n1"), {"somebody", membership::Cause{}}});
   apply(Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 nodes wait", {}, {}});
   Decision newer = last();

@@ -14,7 +14,14 @@ using membership::WireWriter;
 
 constexpr std::uint64_t kSnapshotVersion = 1;
 
-enum PartField : std::uint32_t { kHeader = 1, kServer = 2, kNode = 3, kKey = 4, kDecision = 5 };
+enum PartField : std::uint32_t {
+  kHeader = 1,
+  kServer = 2,
+  kNode = 3,
+  kKey = 4,
+  kDecision = 5,
+  kDrain = 6,
+};
 enum HeaderField : std::uint32_t {
   kSnapshotFormat = 1,
   kVersion = 2,
@@ -24,6 +31,7 @@ enum HeaderField : std::uint32_t {
   kKvRevision = 6,
   kLeadership = 7,
   kDeparted = 8,
+  kCalendar = 9,
 };
 enum LeadershipField : std::uint32_t { kLeader = 1, kLeadEpoch = 2, kSince = 3, kResigned = 4 };
 enum ServerField : std::uint32_t {
@@ -61,6 +69,7 @@ std::string header(const ClusterState& state) {
     write(departed, left);
     out.message(kDeparted, departed.bytes());
   }
+  write(out, kCalendar, topology.calendar());
   out.raw(topology.unknown());
   WireWriter part;
   part.message(kHeader, out.bytes());
@@ -93,6 +102,7 @@ SnapshotParts::SnapshotParts(ClusterState& state, std::size_t part_bytes)
     : part_bytes_(part_bytes),
       header_(header(state)),
       servers_(state.servers().begin(), state.servers().end()),
+      drains_(state.topology().drains().begin(), state.topology().drains().end()),
       nodes_(state.topology().freeze()),
       decisions_(state.decisions().freeze()),
       kv_(state.kv().freeze()),
@@ -107,6 +117,12 @@ std::optional<std::string> SnapshotParts::next() {
     const auto& [id, server] = servers_[next_server_++];
     write(item, id, server);
     part.message(kServer, item.bytes());
+  }
+  while (next_drain_ < drains_.size() && part.bytes().size() < part_bytes_) {
+    item.clear();
+    const auto& [id, version] = drains_[next_drain_++];
+    membership::write_drain(item, id, version);
+    part.message(kDrain, item.bytes());
   }
   while (next_node_ < nodes_.size() && part.bytes().size() < part_bytes_) {
     item.clear();
@@ -150,6 +166,11 @@ Status SnapshotAssembler::add(std::string_view part) {
         if (topology_.nodes.size() >= membership::kSlotsMax ||
             !membership::read(bytes, topology_.nodes.emplace_back())) {
           added = corrupt("holds a damaged node");
+        }
+        break;
+      case kDrain:
+        if (!membership::read_drain(bytes, topology_.drains)) {
+          added = corrupt("holds a damaged drain");
         }
         break;
       case kKey:
@@ -200,6 +221,9 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
             !membership::read(in.message(), topology_.departed.emplace_back())) {
           in.fail();
         }
+        break;
+      case kCalendar:
+        if (!membership::read(in.message(), topology_.calendar)) in.fail();
         break;
       default:
         in.keep(topology_.unknown);

@@ -30,6 +30,8 @@ class SnapshotParts {
   std::string header_;  ///< Everything that there is one of; empty once it was handed out.
   std::vector<std::pair<std::string, ServerEntry>> servers_;
   std::size_t next_server_ = 0;
+  std::vector<std::pair<NodeId, TopologyVersion>> drains_;
+  std::size_t next_drain_ = 0;
   std::vector<std::shared_ptr<const membership::NodeEntry>> nodes_;
   std::size_t next_node_ = 0;
   std::vector<DecisionLog::Entry> decisions_;

@@ -1,6 +1,7 @@
 #include "core/log/entry.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/log/codec.h"
@@ -19,12 +20,14 @@ enum Field : std::uint32_t {
   kPrevious = 8,
   kCommand = 9,
   kSealField = 10,
+  kWall = 11,
 };
 
 Result<Entry> decode_content(std::string_view content, std::string_view body) {
   Entry entry;
   EntryHeader& header = entry.header;
   std::uint64_t version = 0;
+  std::optional<WallTime> wall;
   WireReader reader(content);
   while (reader.next()) {
     switch (reader.field()) {
@@ -45,6 +48,9 @@ Result<Entry> decode_content(std::string_view content, std::string_view body) {
         break;
       case kTime:
         header.time = reader.time();
+        break;
+      case kWall:
+        wall = reader.wall();
         break;
       case kKind:
         header.kind = static_cast<EntryKind>(reader.number(INT32_MAX));
@@ -69,6 +75,8 @@ Result<Entry> decode_content(std::string_view content, std::string_view body) {
   if (reader.failed() || version == 0 || header.index == Index() || sealed != !!entry.seal) {
     return {Errc::kCorrupt, "it is no entry of a log"};
   }
+  // Servers of 0.1 took log time from their wall clocks, and wrote it once.
+  header.wall = wall.value_or(wall_from_ms(to_ms(header.time)));
   entry.chain = digest_at_end(body);
   return entry;
 }
@@ -91,6 +99,7 @@ std::string encode_entry(const EntryHeader& header, std::span<const std::string>
   writer.message(kPrevious, bytes_of(header.previous));
   for (const std::string& command : commands) writer.message(kCommand, command);
   if (seal) write_seal(writer, kSealField, *seal);
+  if (to_ms(header.wall) != to_ms(header.time)) writer.wall(kWall, header.wall);
   std::string body = std::move(writer).take();
   seal_with_digest(body);
   return body;

@@ -23,6 +23,7 @@ struct EntryHeader {
   Incarnation incarnation;
   Nonce nonce;
   LogTime time{};
+  WallTime wall{};  ///< What the leader's clock showed: a label, for people.
   EntryKind kind = EntryKind::kCommands;
   Digest previous{};  ///< The chain hash at index − 1.
 };

@@ -2,6 +2,7 @@
 
 #include "core/log/codec.h"
 #include "core/log/entry.h"
+#include "core/log/log_clock.h"
 #include "core/log/manifest.h"
 
 namespace muster::rlog {
@@ -13,7 +14,8 @@ EntryHeader header_after(const Position& position, std::uint64_t epoch, const st
   header.epoch = Epoch(epoch);
   header.incarnation = Incarnation(run);
   header.nonce = Nonce("n");
-  header.time = wall_from_ms(1000);
+  header.time = log_time_from_ms(1000);
+  header.wall = wall_from_ms(5000);
   header.previous = position.chain;
   return header;
 }
@@ -32,13 +34,33 @@ Manifest manifest() {
   return made;
 }
 
+// L8: however a wall clock jumps, log time goes on by the boot clock.
+TEST(LogClockTest, GoesOnFromTheLastEntryByTheBootClockOfWhoLeads) {
+  const LogClock first(LogTime{}, MonoTime(1000h));
+  EXPECT_EQ(first.read(MonoTime(1000h)), log_time_from_ms(1));
+  EXPECT_EQ(first.read(MonoTime(1000h) + 90s), log_time_from_ms(90'001));
+  // Another machine, whose boot clock shows less, an hour after the last entry.
+  const LogClock second(log_time_from_ms(90'001), MonoTime(3h));
+  EXPECT_EQ(second.read(MonoTime(3h)), log_time_from_ms(90'002));
+  EXPECT_EQ(second.read(MonoTime(3h) + 1500ms), log_time_from_ms(91'502));
+}
+
+TEST(EntryTest, OneOfTheFirstReleaseIsLabelledWithItsLogTime) {
+  EntryHeader header = header_after(beginning("log"), 3, "run");
+  header.wall = wall_from_ms(1000);
+  const auto entry = decode_entry(encode_entry(header, {}));
+  ASSERT_TRUE(entry.ok());
+  EXPECT_EQ(entry->header.wall, wall_from_ms(1000));
+}
+
 TEST(EntryTest, ReturnsAsItWasWritten) {
   const std::vector<std::string> commands{"one", "", std::string(1000, 'x')};
   const std::string body = encode_entry(header_after(beginning("log"), 3, "run"), commands);
   const auto entry = decode_entry(body);
   ASSERT_TRUE(entry.ok());
   EXPECT_EQ(entry->header.epoch, Epoch(3));
-  EXPECT_EQ(entry->header.time, wall_from_ms(1000));
+  EXPECT_EQ(entry->header.time, log_time_from_ms(1000));
+  EXPECT_EQ(entry->header.wall, wall_from_ms(5000));
   ASSERT_EQ(entry->commands.size(), 3U);
   EXPECT_EQ(entry->commands[2], commands[2]);
 }

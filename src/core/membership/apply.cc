@@ -57,7 +57,7 @@ Error wrong_state(const NodeEntry& node, const char* step) {
 }  // namespace
 
 ApplyResult Topology::apply(const Command& command, LogTime time) {
-  log_time_ = next_log_time(log_time_, time);
+  log_time_ = std::max(log_time_, time);
   const TopologyVersion before = version_;
   Events events;
   Answer answer = std::visit([&](const auto& c) { return on(c, events); }, command);
@@ -109,6 +109,8 @@ Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
   by_id_.emplace(spec.id, slot);
   begin(node, spec);
   node.retired = recall(spec);
+  node.drain_requested = drains_.contains(spec.id);
+  if (node.drain_requested) --absent_drains_;
   emit(EventKind::kNodeAdded, node, NodeState::kUnknown, events);
   return Outcome{};
 }
@@ -211,12 +213,63 @@ Topology::Answer Topology::on(const Drain& command, Events& events) {
       return wrong_state(*node, "the node itself said so and must take it back itself");
     }
     node->drain_requested = false;
+    drains_.erase(command.id);
     if (node->state == NodeState::kDraining) move_to(*node, NodeState::kActive, events);
     return Outcome{};
   }
   node->drain_requested = true;
   if (in_ring(node->state)) move_to(*node, NodeState::kDraining, events);
   return Outcome{};
+}
+
+Topology::Answer Topology::on(const SetDrain& command, Events& events) {
+  NodeEntry* node = find_mutable(command.id);
+  return command.drained ? drain(node, command.id, events) : undrain(node, command.id, events);
+}
+
+Topology::Answer Topology::drain(NodeEntry* node, const NodeId& id, Events& events) {
+  if (node == nullptr) return drains_.contains(id) ? Answer(Outcome{}) : Answer(not_found(id));
+  const bool moves = in_ring(node->state);
+  const bool changes = !std::exchange(node->drain_requested, true);
+  if (moves) {
+    move_to(*node, NodeState::kDraining, events);
+  } else if (changes) {
+    emit(EventKind::kNodeUpdated, *node, node->state, events);
+  }
+  drains_[id] = version_;
+  return Outcome{};
+}
+
+Topology::Answer Topology::undrain(NodeEntry* node, const NodeId& id, Events& events) {
+  if (node == nullptr) {
+    if (drains_.erase(id) == 0) return not_found(id);
+    --absent_drains_;
+    return Outcome{};
+  }
+  if (!node->drain_requested) {
+    if (node->state != NodeState::kDraining) return Outcome{};
+    return wrong_state(*node, "the node itself said so and must take it back itself");
+  }
+  drains_.erase(id);
+  node->drain_requested = false;
+  if (node->state == NodeState::kDraining) {
+    move_to(*node, NodeState::kActive, events);
+  } else {
+    emit(EventKind::kNodeUpdated, *node, node->state, events);
+  }
+  return Outcome{};
+}
+
+// Nodes that are drained, removed and never come back must not be remembered for ever.
+void Topology::keep_absent_drain(const NodeId& id) {
+  if (!drains_.contains(id) || ++absent_drains_ <= kAbsentDrainsMax) return;
+  auto oldest = drains_.end();
+  for (auto it = drains_.begin(); it != drains_.end(); ++it) {
+    if (by_id_.contains(it->first)) continue;
+    if (oldest == drains_.end() || it->second < oldest->second) oldest = it;
+  }
+  drains_.erase(oldest);
+  --absent_drains_;
 }
 
 Topology::Answer Topology::on(const SetRingConfig& command, Events& events) {
@@ -235,6 +288,7 @@ void Topology::remove(const NodeEntry& node, Events& events) {
   const Slot slot = node.slot;
   --counter(node.state);
   by_id_.erase(node.id);
+  keep_absent_drain(node.id);
   slots_[slot].reset();
   free_.push(slot);
 }

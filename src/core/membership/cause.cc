@@ -31,7 +31,7 @@ Duration read_ms(WireReader& in) {
 void read_field(WireReader& in, Cause& cause) {
   switch (in.field()) {
     case kLastHeartbeatAt:
-      cause.last_heartbeat_at = in.time();
+      cause.last_heartbeat_at = in.wall();
       break;
     case kSilence:
       cause.silence = read_ms(in);
@@ -68,7 +68,7 @@ void read_field(WireReader& in, Cause& cause) {
 }  // namespace
 
 void write(WireWriter& out, const Cause& cause) {
-  out.time(kLastHeartbeatAt, cause.last_heartbeat_at);
+  out.wall(kLastHeartbeatAt, cause.last_heartbeat_at);
   write_ms(out, kSilence, cause.silence);
   write_ms(out, kSuspectAfter, cause.timeouts.suspect_after);
   write_ms(out, kDownAfter, cause.timeouts.down_after);

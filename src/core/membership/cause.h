@@ -22,8 +22,8 @@ struct Timeouts {
 
 /// Why a node was judged, for the decision log.
 struct Cause {
-  LogTime last_heartbeat_at{};
-  Duration silence{};  ///< For JOINING, the time since registration.
+  WallTime last_heartbeat_at{};  ///< A label, for people.
+  Duration silence{};            ///< For JOINING, the time since registration.
   Timeouts timeouts;
   Duration listened{};  ///< How long this leader has been listening.
   Duration grace{};     ///< leader_grace_period; a DOWN needs listened ≥ grace.

@@ -70,6 +70,10 @@ struct WriteBody {
     write(ring, c.ring);
     out.message(1, ring.bytes());
   }
+  void operator()(const SetDrain& c) const {
+    out.text(1, c.id.value());
+    out.number(2, c.drained ? 1 : 0);
+  }
   void observation(const Observation& seen) const {
     out.text(1, seen.id.value());
     out.text(2, seen.generation.value());
@@ -128,6 +132,11 @@ struct ReadField {
     if (!read(in.message(), c.ring)) in.fail();
     return true;
   }
+  bool operator()(SetDrain& c) const {
+    if (in.field() == 1) return c.id = NodeId(in.text()), true;
+    if (in.field() == 2) return c.drained = in.number(1) == 1, true;
+    return false;
+  }
   bool observation(Observation& seen) const {
     if (in.field() == 1) return seen.id = NodeId(in.text()), true;
     if (in.field() == 2) return seen.generation = Generation(in.text()), true;
@@ -148,6 +157,8 @@ std::optional<Command> make_command(std::uint32_t field) {
 }
 
 bool read_body(std::string_view bytes, Command& command) {
+  // Absent means zero on the wire, whatever the default of a fresh struct is.
+  if (auto* drain = std::get_if<SetDrain>(&command)) drain->drained = false;
   WireReader in(bytes);
   std::string& unknown = std::visit([](auto& c) -> std::string& { return c.unknown; }, command);
   while (in.next()) {

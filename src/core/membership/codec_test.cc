@@ -42,6 +42,8 @@ std::vector<Command> one_of_each() {
       RemoveJoining{seen, unknown},
       Drain{NodeId("a"), true, unknown},
       SetRingConfig{{32, 5, unknown}, unknown},
+      SetDrain{NodeId("a"), true, unknown},
+      SetDrain{NodeId("a"), false, unknown},
   };
 }
 
@@ -126,6 +128,8 @@ TEST(CodecTest, DamagedCommandsAreCorrupt) {
 Topology varied(unsigned nodes) {
   Topology topology;
   topology.apply(SetRingConfig{{32, 2, future_field()}, {}}, at(0));
+  topology.pass_time(at(0), wall(-3600));
+  topology.pass_time(at(1), wall(3600));
   for (unsigned i = 0; i < nodes; ++i) {
     NodeSpec node = spec("node-" + std::to_string(i), i);
     node.type = static_cast<NodeType>(1 + i % 3);
@@ -136,6 +140,7 @@ Topology varied(unsigned nodes) {
     if (i % 4 == 0) topology.apply(MarkSuspect{observe(*topology.find(node.id)), {}}, at(i));
     if (i % 8 == 0) topology.apply(MarkDown{observe(*topology.find(node.id)), {}}, at(i));
     if (i % 6 == 0) topology.apply(Drain{node.id, false, {}}, at(i));
+    if (i % 10 == 0) topology.apply(SetDrain{node.id, true, {}}, at(i));
     if (i % 9 == 0) topology.apply(RegisterNode{spec(node.id.value(), i + 1), {}}, at(i));
     if (i % 11 == 10) topology.apply(DeregisterNode{node.id, {}, {}}, at(i));
   }
@@ -150,6 +155,9 @@ TEST(CodecTest, ASnapshotOfAHundredThousandNodesReturnsAsItWas) {
   ASSERT_TRUE(decoded) << decoded.error().message;
   EXPECT_EQ(decoded->version(), topology.version());
   EXPECT_EQ(decoded->log_time(), topology.log_time());
+  EXPECT_EQ(decoded->calendar(), topology.calendar());
+  EXPECT_EQ(decoded->calendar().marks().size(), 2U);
+  EXPECT_EQ(decoded->drains(), topology.drains());
   EXPECT_EQ(decoded->registrations(), topology.registrations());
   EXPECT_EQ(decoded->ring(), topology.ring());
   ASSERT_EQ(decoded->size(), topology.size());

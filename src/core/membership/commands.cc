@@ -30,6 +30,7 @@ struct Validate {
   Status operator()(const RemoveJoining& c) const { return observation(c.seen); }
   Status operator()(const Drain& c) const { return validate_node_id(c.id.value()); }
   Status operator()(const SetRingConfig& c) const { return validate(c.ring); }
+  Status operator()(const SetDrain& c) const { return validate_node_id(c.id.value()); }
 
   static Status observation(const Observation& seen) {
     if (Status s = validate_node_id(seen.id.value()); !s) return s;
@@ -46,7 +47,7 @@ Observation observe(const NodeEntry& node) {
 const char* name(const Command& command) {
   static constexpr const char* kNames[] = {"RegisterNode", "DeregisterNode", "BatchHeartbeat",
                                            "MarkSuspect",  "MarkDown",       "RemoveJoining",
-                                           "Drain",        "SetRingConfig"};
+                                           "Drain",        "SetRingConfig",  "SetDrain"};
   static_assert(std::size(kNames) == std::variant_size_v<Command>);
   return kNames[command.index()];
 }

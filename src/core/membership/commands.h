@@ -73,12 +73,22 @@ struct RemoveJoining {
   bool operator==(const RemoveJoining&) const = default;
 };
 
-/// An operator's wish. It outlives restarts of the node, as a cordon does.
+/// An operator's wish as servers of 0.1 write it: it outlives restarts of the node and ends with
+/// its removal, and a node that is JOINING changes without a version. SetDrain does better.
 struct Drain {
   NodeId id;
   bool cancel = false;
   std::string unknown;
   bool operator==(const Drain&) const = default;
+};
+
+/// An operator's wish. It outlives restarts and the removal of the node until it is taken back.
+/// Whatever it changes that others see is an event.
+struct SetDrain {
+  NodeId id;
+  bool drained = true;
+  std::string unknown;
+  bool operator==(const SetDrain&) const = default;
 };
 
 struct SetRingConfig {
@@ -90,7 +100,7 @@ struct SetRingConfig {
 /// The position of a kind is its number in stored bytes: new kinds are added at the end, and none
 /// is ever removed.
 using Command = std::variant<RegisterNode, DeregisterNode, BatchHeartbeat, MarkSuspect, MarkDown,
-                             RemoveJoining, Drain, SetRingConfig>;
+                             RemoveJoining, Drain, SetRingConfig, SetDrain>;
 
 /// A command with the log time that its leader gave it. Apply reads no other clock.
 struct TimedCommand {

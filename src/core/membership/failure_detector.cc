@@ -33,7 +33,7 @@ struct FailureDetector::Scan {
 
   MonoTime listening;
   Duration listened;
-  LogTime log_time;
+  const Topology& topology;
   std::size_t in_service = 0;   ///< ACTIVE, SUSPECT, DRAINING.
   std::size_t recent_down = 0;  ///< DOWN for less than the brake's window.
   std::size_t in_flight = 0;    ///< Of those in service: DOWN is proposed already.
@@ -81,9 +81,9 @@ MonoTime FailureDetector::listening_time(MonoTime now) const {
 
 Cause FailureDetector::cause(const NodeEntry& node, Duration silence, const Scan& scan) const {
   Cause cause;
-  cause.last_heartbeat_at = node.last_heartbeat_at;
+  cause.last_heartbeat_at = scan.topology.label(node.last_heartbeat_at);
   cause.silence = silence;
-  cause.timeouts = timeouts_in_force(node, scan.log_time, options_);
+  cause.timeouts = timeouts_in_force(node, scan.topology.log_time(), options_);
   cause.listened = scan.listened;
   cause.grace = options_.leader_grace_period;
   return cause;
@@ -92,10 +92,8 @@ Cause FailureDetector::cause(const NodeEntry& node, Duration silence, const Scan
 Verdict FailureDetector::tick(const Topology& topology, MonoTime now) {
   stalled_ += std::max(Duration(0), now - last_tick_ - options_.heartbeat_interval);
   last_tick_ = now;
-  Scan scan;
-  scan.listening = listening_time(now);
-  scan.listened = scan.listening - takeover_;
-  scan.log_time = topology.log_time();
+  const MonoTime listening = listening_time(now);
+  Scan scan{listening, listening - takeover_, topology, 0, 0, 0, {}, {}};
   topology.for_each([&](const NodeEntry& node) { judge(node, scan); });
   release_brake(scan);
   return std::move(scan.verdict);

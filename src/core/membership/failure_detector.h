@@ -34,12 +34,12 @@ struct Verdict {
 ///
 /// Silence is (log time at takeover − last heartbeat), at most one suspect timeout, plus what this
 /// leader's boot clock measured since. So a new leader neither forgets the silent (T27, P13) nor
-/// trusts a clock that ran away (P26): no DOWN before leader_grace_period, no SUSPECT before it
-/// listened for three heartbeat intervals itself. Time in which this process did not run is
-/// nobody's silence: between two ticks, at most one heartbeat interval counts. So tick() is to be
-/// called more often than that.
-/// Changes nothing: it proposes, and apply checks each proposal again. A proposal that does not
-/// take effect is repeated after one heartbeat interval. Pure; one thread.
+/// counts what nobody heard, and no wall clock has a say (P26): no DOWN before leader_grace_period,
+/// no SUSPECT before it listened for three heartbeat intervals itself. Time in which this process
+/// did not run is nobody's silence: between two ticks, at most one heartbeat interval counts. So
+/// tick() is to be called more often than that. Changes nothing: it proposes, and apply checks each
+/// proposal again. A proposal that does not take effect is repeated after one heartbeat interval.
+/// Pure; one thread.
 class FailureDetector {
  public:
   /// `topology` as it is when the term begins at `takeover`. `options` must be valid.

@@ -129,7 +129,7 @@ TEST_F(FailureDetectorTest, ADecisionSaysWhatItWasBasedOn) {
   ASSERT_EQ(verdicts_.size(), 2U);
   const Decision& suspect = verdicts_[0];
   EXPECT_EQ(suspect.from, kActive);
-  EXPECT_EQ(suspect.cause.last_heartbeat_at, last);
+  EXPECT_EQ(suspect.cause.last_heartbeat_at, topology_.label(last));
   EXPECT_EQ(suspect.cause.silence, 45s);
   EXPECT_EQ(suspect.cause.timeouts.suspect_after, 45s);
   EXPECT_FALSE(suspect.cause.timeouts.damped);

@@ -60,14 +60,9 @@ TEST(LifecycleTest, NamesAreThoseOfTheWireContract) {
   EXPECT_EQ(static_cast<int>(NodeType::kObject), 3);
 }
 
-TEST(LifecycleTest, LogTimeNeverFalls) {
-  EXPECT_EQ(next_log_time(wall_from_ms(10), wall_from_ms(20)), wall_from_ms(20));
-  EXPECT_EQ(next_log_time(wall_from_ms(20), wall_from_ms(10)), wall_from_ms(20));
-}
-
-// P26: a clock that ran away must not count as years of silence.
+// P26: what a server of 0.1 made of a clock that ran away must not count as years of silence.
 TEST(LifecycleTest, LogAgeIsBoundedBothWays) {
-  const auto at = [](std::int64_t ms) { return wall_from_ms(ms); };
+  const auto at = [](std::int64_t ms) { return log_time_from_ms(ms); };
   EXPECT_EQ(log_age(at(5000), at(2000), 45s), 3s);
   EXPECT_EQ(log_age(at(2000), at(5000), 45s), 0s);
   EXPECT_EQ(log_age(at(3'600'000), at(0), 45s), 45s);

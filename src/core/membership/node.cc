@@ -42,6 +42,11 @@ Duration log_age(LogTime now, LogTime then, Duration cap) {
   return std::chrono::milliseconds(ms);
 }
 
+std::string to_string(const RingConfig& ring) {
+  return std::to_string(ring.virtual_nodes_per_physical) + " virtual nodes per node, replication " +
+         std::to_string(ring.replication_factor);
+}
+
 std::string endpoint(const NodeSpec& node) {
   const bool v6 = node.address.find(':') != std::string::npos;
   return (v6 ? "[" + node.address + "]" : node.address) + ":" + std::to_string(node.port);

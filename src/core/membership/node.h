@@ -27,15 +27,10 @@ enum class NodeType : std::uint8_t { kUnknown = 0, kFrontend = 1, kMetadata = 2,
 [[nodiscard]] const char* to_string(NodeState state);
 [[nodiscard]] const char* to_string(NodeType type);
 
-/// Time as the log tells it: max(previous entry's, the leader's wall clock). It never falls, but
-/// it may stand still or jump, so it seeds and displays; it never measures silence by itself.
-using LogTime = WallTime;
-[[nodiscard]] constexpr LogTime next_log_time(LogTime previous, WallTime leader_clock) {
-  return leader_clock > previous ? leader_clock : previous;
-}
+using muster::LogTime;
 
 /// How much log time passed from `then` to `now`, at least 0 and at most `cap`. A cap is always
-/// needed: a leader with a fast clock may have moved log time by years.
+/// needed: servers of 0.1 moved log time by their wall clocks, perhaps by years.
 [[nodiscard]] Duration log_age(LogTime now, LogTime then, Duration cap);
 
 /// One run of one node: the UUID that its process made at start.
@@ -71,6 +66,8 @@ inline constexpr std::size_t kFlapHistoryMax = 16;
 inline constexpr std::size_t kRetiredMax = 4;
 /// Nodes that were removed last, of which that is remembered, too.
 inline constexpr std::size_t kDepartedMax = 256;
+/// Drains of nodes that are not registered, and that wait for them to come back.
+inline constexpr std::size_t kAbsentDrainsMax = 4096;
 
 /// A node as every replica knows it.
 struct NodeEntry : NodeSpec {
@@ -78,8 +75,8 @@ struct NodeEntry : NodeSpec {
   LogTime state_since{};
   LogTime registered_at{};
   LogTime last_heartbeat_at{};  ///< Registering counts as the first sign of life.
-  /// Heartbeats of this generation. Log time may stand still for an hour after a leader with a
-  /// fast clock; this number still tells whether a node was heard since a decision was made.
+  /// Heartbeats of this generation. Two may come within one millisecond; this number still tells
+  /// whether a node was heard since a decision was made.
   std::uint64_t heartbeats = 0;
   Slot slot = 0;
   /// The how-manieth registration of the topology this was: a slot with a higher one has changed
@@ -87,8 +84,9 @@ struct NodeEntry : NodeSpec {
   std::uint64_t registration = 0;
   std::uint32_t suspect_count = 0;
   std::vector<LogTime> suspected_at;  ///< Newest last, at most kFlapHistoryMax.
-  bool drain_requested = false;       ///< By an operator: only an operator takes it back.
-  std::vector<Generation> retired;    ///< Newest last, at most kRetiredMax.
+  /// By an operator, and only an operator takes it back; see Topology::drains().
+  bool drain_requested = false;
+  std::vector<Generation> retired;  ///< Newest last, at most kRetiredMax.
 
   bool operator==(const NodeEntry&) const = default;
 };
@@ -108,5 +106,7 @@ struct RingConfig {
 
   bool operator==(const RingConfig&) const = default;
 };
+/// "16 virtual nodes per node, replication 3"
+[[nodiscard]] std::string to_string(const RingConfig& ring);
 
 }  // namespace muster::membership

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace muster::membership {
 namespace {
@@ -28,6 +29,7 @@ enum NodeField : std::uint32_t {
 };
 
 enum RingField : std::uint32_t { kVirtualNodes = 1, kReplication = 2 };
+enum DrainField : std::uint32_t { kDrainedId = 1, kDrainedAt = 2 };
 enum DepartedField : std::uint32_t { kDepartedId = 1, kDepartedGeneration = 2 };
 
 void write_known(WireWriter& out, const NodeSpec& node) {
@@ -75,7 +77,7 @@ void read_suspected_at(WireReader& in, NodeEntry& node) {
   WireReader times(in.message());
   std::uint64_t ms = 0;
   while (times.varint(ms)) {
-    node.suspected_at.push_back(wall_from_ms(static_cast<std::int64_t>(ms)));
+    node.suspected_at.push_back(log_time_from_ms(static_cast<std::int64_t>(ms)));
     if (node.suspected_at.size() > kFlapHistoryMax) times.fail();
   }
   if (times.failed()) in.fail();
@@ -162,6 +164,32 @@ void write(WireWriter& out, const RingConfig& ring) {
   out.raw(ring.unknown);
 }
 
+void write(WireWriter& out, std::uint32_t field, const Calendar& calendar) {
+  if (calendar.marks().empty()) return;
+  WireWriter marks;
+  for (const Calendar::Mark& mark : calendar.marks()) {
+    marks.varint(static_cast<std::uint64_t>(to_ms(mark.time)));
+    marks.varint(static_cast<std::uint64_t>(to_ms(mark.wall)));
+  }
+  out.message(field, marks.bytes());
+}
+
+void write_drain(WireWriter& out, const NodeId& id, TopologyVersion version) {
+  out.text(kDrainedId, id.value());
+  out.number(kDrainedAt, version.value());
+}
+
+bool read_drain(std::string_view bytes, std::map<NodeId, TopologyVersion>& drains) {
+  NodeId id;
+  TopologyVersion version;
+  WireReader in(bytes);
+  while (in.next()) {
+    if (in.field() == kDrainedId) id = NodeId(in.text());
+    if (in.field() == kDrainedAt) version = TopologyVersion(in.number());
+  }
+  return !in.failed() && drains.emplace(std::move(id), version).second;
+}
+
 bool read(std::string_view bytes, NodeSpec& node) {
   zero(node);
   WireReader in(bytes);
@@ -202,6 +230,19 @@ bool read(std::string_view bytes, RingConfig& ring) {
     }
   }
   return !in.failed();
+}
+
+bool read(std::string_view bytes, Calendar& calendar) {
+  std::vector<Calendar::Mark> marks;
+  WireReader in(bytes);
+  std::uint64_t time = 0;
+  std::uint64_t wall = 0;
+  while (marks.size() <= Calendar::kMarksMax && in.varint(time)) {
+    if (!in.varint(wall)) return false;
+    marks.push_back({log_time_from_ms(static_cast<std::int64_t>(time)),
+                     wall_from_ms(static_cast<std::int64_t>(wall))});
+  }
+  return !in.failed() && calendar.restore(std::move(marks));
 }
 
 }  // namespace muster::membership

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <string_view>
 
+#include "core/membership/calendar.h"
 #include "core/membership/node.h"
 #include "core/membership/wire.h"
 
@@ -15,10 +18,17 @@ void write(WireWriter& out, const NodeSpec& node);
 void write(WireWriter& out, const NodeEntry& node);
 void write(WireWriter& out, const Departed& node);
 void write(WireWriter& out, const RingConfig& ring);
+/// Nothing when it has no marks.
+void write(WireWriter& out, std::uint32_t field, const Calendar& calendar);
+/// One of Topology::drains().
+void write_drain(WireWriter& out, const NodeId& id, TopologyVersion version);
 
 [[nodiscard]] bool read(std::string_view bytes, NodeSpec& node);
 [[nodiscard]] bool read(std::string_view bytes, NodeEntry& node);
 [[nodiscard]] bool read(std::string_view bytes, Departed& node);
 [[nodiscard]] bool read(std::string_view bytes, RingConfig& ring);
+[[nodiscard]] bool read(std::string_view bytes, Calendar& calendar);
+/// False also when the node is among them already.
+[[nodiscard]] bool read_drain(std::string_view bytes, std::map<NodeId, TopologyVersion>& drains);
 
 }  // namespace muster::membership

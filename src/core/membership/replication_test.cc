@@ -60,6 +60,7 @@ Command random_command(Random& random, const Topology& topology) {
     case 6:
       return RemoveJoining{random_observation(random, topology), {}};
     case 7:
+      if (random.chance(0.5)) return SetDrain{NodeId(id), random.chance(0.5), {}};
       return Drain{NodeId(id), random.chance(0.5), {}};
     default:
       return SetRingConfig{{static_cast<std::uint32_t>(1 + random.below(2)), 3, {}}, {}};

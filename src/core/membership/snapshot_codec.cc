@@ -15,6 +15,8 @@ enum SnapshotField : std::uint32_t {
   kRing = 5,
   kNode = 6,
   kDeparted = 7,
+  kCalendar = 8,
+  kDrain = 9,
 };
 
 void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
@@ -27,6 +29,12 @@ void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
       break;
     case kTime:
       image.log_time = in.time();
+      break;
+    case kDrain:
+      if (!read_drain(in.message(), image.drains)) in.fail();
+      break;
+    case kCalendar:
+      if (!read(in.message(), image.calendar)) in.fail();
       break;
     case kRegistrations:
       image.registrations = in.number();
@@ -70,6 +78,12 @@ std::string encode_snapshot(const Topology& topology) {
     part.clear();
     write(part, left);
     out.message(kDeparted, part.bytes());
+  }
+  write(out, kCalendar, topology.calendar());
+  for (const auto& [id, version] : topology.drains()) {
+    part.clear();
+    write_drain(part, id, version);
+    out.message(kDrain, part.bytes());
   }
   out.raw(topology.unknown());
   return out.bytes();

@@ -27,7 +27,12 @@ inline NodeSpec spec(std::string id, unsigned generation = 1, std::string addres
 }
 
 inline LogTime at(std::int64_t seconds) {
-  return wall_from_ms(1'700'000'000'000 + seconds * 1000);
+  return log_time_from_ms(1'700'000'000'000 + seconds * 1000);
+}
+
+/// The label of `at`, where nothing else is known.
+inline WallTime wall(std::int64_t seconds) {
+  return wall_from_ms(to_ms(at(seconds)));
 }
 
 inline RegisterNode registration(const std::string& id, unsigned generation = 1) {

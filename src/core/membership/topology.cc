@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
+
+#include "core/membership/validation.h"
 
 namespace muster::membership {
 namespace {
@@ -72,6 +75,17 @@ Result<Slot> Topology::check_heartbeat(const NodeId& id, const Generation& gener
   return node->slot;
 }
 
+Status Topology::may_propose(const Command& command) const {
+  if (const auto* node = std::get_if<RegisterNode>(&command)) {
+    return validate_virtual_nodes(node->node.weight, ring_.virtual_nodes_per_physical);
+  }
+  const auto* ring = std::get_if<SetRingConfig>(&command);
+  if (ring == nullptr) return Done{};
+  std::uint32_t heaviest = 0;
+  for_each([&](const NodeEntry& node) { heaviest = std::max(heaviest, node.weight); });
+  return validate_virtual_nodes(heaviest, ring->ring.virtual_nodes_per_physical);
+}
+
 Result<Topology> Topology::restore(TopologyImage image) {
   Slot slots = 0;
   for (const NodeEntry& node : image.nodes) {
@@ -82,12 +96,17 @@ Result<Topology> Topology::restore(TopologyImage image) {
     slots = std::max(slots, node.slot + 1);
   }
   if (image.departed.size() > kDepartedMax) return corrupt("remembers too many removed nodes");
+  if (image.drains.size() > image.nodes.size() + kAbsentDrainsMax) {
+    return corrupt("remembers too many drains");
+  }
   Topology topology;
   topology.version_ = image.version;
   topology.log_time_ = image.log_time;
+  topology.calendar_ = std::move(image.calendar);
   topology.registrations_ = image.registrations;
   topology.ring_ = std::move(image.ring);
   topology.departed_ = std::move(image.departed);
+  topology.drains_ = std::move(image.drains);
   topology.unknown_ = std::move(image.unknown);
   topology.slots_.resize(slots);
   topology.by_id_.reserve(image.nodes.size());
@@ -99,6 +118,9 @@ Result<Topology> Topology::restore(TopologyImage image) {
     }
     ++topology.counter(node.state);
     slot = std::make_shared<NodeEntry>(std::move(node));
+  }
+  for (const auto& [id, version] : topology.drains_) {
+    if (!topology.by_id_.contains(id)) ++topology.absent_drains_;
   }
   for (Slot slot = 0; slot < slots; ++slot) {
     if (!topology.slots_[slot]) topology.free_.push(slot);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -12,6 +14,7 @@
 
 #include "base/result.h"
 #include "base/strong.h"
+#include "core/membership/calendar.h"
 #include "core/membership/commands.h"
 #include "core/membership/node.h"
 
@@ -49,10 +52,12 @@ struct ApplyResult {
 struct TopologyImage {
   TopologyVersion version;
   LogTime log_time{};
+  Calendar calendar;
   std::uint64_t registrations = 0;
   RingConfig ring;
   std::vector<NodeEntry> nodes;
   std::vector<Departed> departed;
+  std::map<NodeId, TopologyVersion> drains;
   std::string unknown;
 };
 
@@ -74,9 +79,16 @@ class Topology {
   ApplyResult apply(const TimedCommand& timed) { return apply(timed.command, timed.time); }
 
   [[nodiscard]] TopologyVersion version() const { return version_; }
-  /// Time passes also where nothing is changed. Log time never falls.
-  void pass_time(LogTime time) { log_time_ = next_log_time(log_time_, time); }
+  /// Time passes also where nothing is changed. Log time never falls. `wall` is what the leader's
+  /// clock showed then.
+  void pass_time(LogTime time, WallTime wall) {
+    log_time_ = std::max(log_time_, time);
+    calendar_.note(log_time_, wall);
+  }
   [[nodiscard]] LogTime log_time() const { return log_time_; }
+  /// What people call that time.
+  [[nodiscard]] WallTime label(LogTime time) const { return calendar_.label(time); }
+  [[nodiscard]] const Calendar& calendar() const { return calendar_; }
   /// How many registrations were accepted so far; see BatchHeartbeat::as_of.
   [[nodiscard]] std::uint64_t registrations() const { return registrations_; }
   [[nodiscard]] const RingConfig& ring() const { return ring_; }
@@ -84,6 +96,9 @@ class Topology {
   [[nodiscard]] std::size_t count(NodeState state) const;
   /// Who was removed last, at most kDepartedMax, newest last; without those who are back.
   [[nodiscard]] const std::vector<Departed>& departed() const { return departed_; }
+  /// The nodes that an operator has drained by SetDrain, registered or not, and at which version.
+  /// Of those that are not registered the latest kAbsentDrainsMax.
+  [[nodiscard]] const std::map<NodeId, TopologyVersion>& drains() const { return drains_; }
   /// Snapshot fields that a newer server wrote.
   [[nodiscard]] const std::string& unknown() const { return unknown_; }
 
@@ -107,6 +122,11 @@ class Topology {
   /// node registers (again). kConflict: a zombie, or DOWN; this process must not go on as it is.
   [[nodiscard]] Result<Slot> check_heartbeat(const NodeId& id, const Generation& generation) const;
 
+  /// Whether `command` may be proposed for this topology: kInvalid when weights and the ring would
+  /// not fit together. Two commands under way at once may still get past this; rings then cut what
+  /// is too much (HashRing::virtual_nodes_of).
+  [[nodiscard]] Status may_propose(const Command& command) const;
+
   /// kCorrupt when ids or slots repeat or exceed their bounds.
   [[nodiscard]] static Result<Topology> restore(TopologyImage image);
 
@@ -122,6 +142,7 @@ class Topology {
   Answer on(const RemoveJoining& command, Events& events);
   Answer on(const Drain& command, Events& events);
   Answer on(const SetRingConfig& command, Events& events);
+  Answer on(const SetDrain& command, Events& events);
 
   [[nodiscard]] NodeEntry* find_mutable(const NodeId& id);
   /// The node to change: a copy takes its place first where freeze() has handed it out.
@@ -131,6 +152,9 @@ class Topology {
   void begin(NodeEntry& node, const NodeSpec& spec);
   /// What is remembered of a node that is back, as its new entry takes it over.
   [[nodiscard]] std::vector<Generation> recall(const NodeSpec& spec);
+  Answer drain(NodeEntry* node, const NodeId& id, Events& events);
+  Answer undrain(NodeEntry* node, const NodeId& id, Events& events);
+  void keep_absent_drain(const NodeId& id);
   void remove(const NodeEntry& node, Events& events);
   void move_to(NodeEntry& node, NodeState state, Events& events);
   void set_state(NodeEntry& node, NodeState state);
@@ -139,9 +163,12 @@ class Topology {
 
   TopologyVersion version_;
   LogTime log_time_{};
+  Calendar calendar_;
   std::uint64_t registrations_ = 0;
   RingConfig ring_;
   std::vector<Departed> departed_;
+  std::map<NodeId, TopologyVersion> drains_;
+  std::size_t absent_drains_ = 0;  ///< Those of nodes that are not registered.
   std::string unknown_;
   /// Null where a slot is free. Pointers, so that a sparse topology stays small.
   std::vector<std::shared_ptr<NodeEntry>> slots_;

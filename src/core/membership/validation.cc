@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "core/routing/hash_ring.h"
 
 namespace muster::membership {
 namespace {
@@ -156,6 +157,15 @@ Status validate(const RingConfig& ring) {
                    " must be between 1 and 64");
   }
   return Done{};
+}
+
+Status validate_virtual_nodes(std::uint32_t weight, std::uint32_t virtual_nodes_per_physical) {
+  const std::uint64_t count = std::uint64_t{weight} * virtual_nodes_per_physical;
+  if (count <= HashRing::kVirtualNodesMax) return Done{};
+  return invalid("weight " + std::to_string(weight) + " × virtual_nodes_per_physical " +
+                 std::to_string(virtual_nodes_per_physical) + " must be at most " +
+                 std::to_string(HashRing::kVirtualNodesMax) + " for each node, and is " +
+                 std::to_string(count));
 }
 
 }  // namespace muster::membership

@@ -24,6 +24,11 @@ namespace muster::membership {
 [[nodiscard]] Status validate(const NodeSpec& node);
 [[nodiscard]] Status validate(const RingConfig& ring);
 
+/// No node may have more virtual nodes than HashRing::kVirtualNodesMax: its weight times what the
+/// ring gives to each.
+[[nodiscard]] Status validate_virtual_nodes(std::uint32_t weight,
+                                            std::uint32_t virtual_nodes_per_physical);
+
 [[nodiscard]] bool is_ipv4(std::string_view text);
 [[nodiscard]] bool is_ipv6(std::string_view text);
 [[nodiscard]] bool is_hostname(std::string_view text);

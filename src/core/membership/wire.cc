@@ -26,6 +26,10 @@ void WireWriter::time(std::uint32_t field, LogTime time) {
   number(field, static_cast<std::uint64_t>(to_ms(time)));
 }
 
+void WireWriter::wall(std::uint32_t field, WallTime time) {
+  number(field, static_cast<std::uint64_t>(to_ms(time)));
+}
+
 void WireWriter::text(std::uint32_t field, std::string_view value) {
   if (!value.empty()) message(field, value);
 }

@@ -21,6 +21,7 @@ class WireWriter {
  public:
   void number(std::uint32_t field, std::uint64_t value);
   void time(std::uint32_t field, LogTime time);
+  void wall(std::uint32_t field, WallTime time);
   void text(std::uint32_t field, std::string_view value);
   /// Written even when empty: one of a repeated field, or the presence of a submessage.
   void message(std::uint32_t field, std::string_view bytes);
@@ -53,7 +54,8 @@ class WireReader {
 
   /// The current field. A fault when it has another type, or a value above `max`.
   std::uint64_t number(std::uint64_t max = UINT64_MAX);
-  LogTime time() { return wall_from_ms(static_cast<std::int64_t>(number())); }
+  LogTime time() { return log_time_from_ms(static_cast<std::int64_t>(number())); }
+  WallTime wall() { return wall_from_ms(static_cast<std::int64_t>(number())); }
   std::string text();
   std::string_view message();
   /// Appends the current field as it is to the fields kept for others.

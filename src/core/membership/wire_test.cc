@@ -35,10 +35,10 @@ TEST(WireTest, NumbersOfEverySizeReturn) {
 
 TEST(WireTest, TimesBeforeTheEpochReturn) {
   WireWriter out;
-  out.time(1, wall_from_ms(-5));
+  out.time(1, log_time_from_ms(-5));
   WireReader in(out.bytes());
   ASSERT_TRUE(in.next());
-  EXPECT_EQ(in.time(), wall_from_ms(-5));
+  EXPECT_EQ(in.time(), log_time_from_ms(-5));
 }
 
 TEST(WireTest, DamagedFieldsFailForGood) {

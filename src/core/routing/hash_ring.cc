@@ -55,6 +55,11 @@ HashRing::HashRing(std::vector<RingMember> members, RingConfig config, PositionO
   index_positions();
 }
 
+std::uint32_t HashRing::virtual_nodes_of(std::uint32_t weight, RingConfig config) {
+  const std::uint64_t count = std::uint64_t{weight} * config.virtual_nodes;
+  return static_cast<std::uint32_t>(std::min(count, kVirtualNodesMax));
+}
+
 Placement HashRing::at(std::uint64_t position) const {
   if (positions_.empty()) return {{}, true};
   const std::size_t bucket = position >> shift_;
@@ -75,8 +80,7 @@ void HashRing::place_virtual_nodes(PositionOf position_of) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> nodes;
   for (std::uint32_t member = 0; member < members_.size(); ++member) {
     const RingMember& m = members_[member];
-    const std::uint64_t count = std::uint64_t{m.weight} * config_.virtual_nodes;
-    MUSTER_CHECK(count <= kVirtualNodesMax);
+    const std::uint32_t count = virtual_nodes_of(m.weight, config_);
     if (count > 0) ++replica_count_;
     for (std::uint32_t index = 0; index < count; ++index) {
       nodes.emplace_back(position_of(m.id, index), member);

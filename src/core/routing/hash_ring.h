@@ -43,13 +43,16 @@ struct Placement {
 /// Immutable: any number of threads may read it.
 class HashRing {
  public:
-  /// More virtual nodes than this for one member is a mistake, not a configuration.
+  /// One member has at most this many virtual nodes, whatever its weight. Servers refuse what would
+  /// give it more.
   static constexpr std::uint64_t kVirtualNodesMax = 1u << 20;
+  /// How many a member has: weight × virtual nodes, cut at that.
+  [[nodiscard]] static std::uint32_t virtual_nodes_of(std::uint32_t weight, RingConfig config);
 
   /// An empty ring: every placement is degraded.
   HashRing() : HashRing({}, {}) {}
-  /// Ids must be unique, both numbers of `config` positive, weight × virtual nodes at most
-  /// kVirtualNodesMax. `position_of` differs only in tests, which need equal positions.
+  /// Ids must be unique, both numbers of `config` positive. `position_of` differs only in tests,
+  /// which need equal positions.
   using PositionOf = std::uint64_t (*)(const NodeId& id, std::uint32_t index);
   HashRing(std::vector<RingMember> members, RingConfig config,
            PositionOf position_of = virtual_node_position);

@@ -189,6 +189,16 @@ TEST(HashRingTest, CrowdedPositionsAreStillFound) {
   EXPECT_THAT(names(ring, ring.at(UINT64_MAX)), ElementsAre("node-1"));
 }
 
+// R24: weight × virtual nodes above 2^20 ended the process.
+TEST(HashRingTest, AMemberHasAtMostAMillionVirtualNodesWhateverItsWeight) {
+  EXPECT_EQ(HashRing::virtual_nodes_of(3, {16, 1}), 48U);
+  EXPECT_EQ(HashRing::virtual_nodes_of(1000, {4096, 1}), HashRing::kVirtualNodesMax);
+  EXPECT_EQ(HashRing::virtual_nodes_of(UINT32_MAX, {UINT32_MAX, 1}), HashRing::kVirtualNodesMax);
+  const auto position = [](const NodeId&, std::uint32_t index) { return std::uint64_t{index}; };
+  const HashRing ring({{NodeId("a"), UINT32_MAX}}, {4096, 3}, position);
+  EXPECT_EQ(ring.positions().size(), HashRing::kVirtualNodesMax);
+}
+
 TEST(HashRingDeathTest, RefusesTwoMembersOfOneId) {
   EXPECT_DEATH(HashRing({{NodeId("a")}, {NodeId("a")}}, {}), "CHECK failed");
 }

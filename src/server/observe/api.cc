@@ -14,6 +14,8 @@ namespace {
 constexpr Duration kPointKept = 20us;
 constexpr std::size_t kPointsMax = 4096;
 constexpr std::size_t kMovesMax = 100;
+/// Planning with more virtual nodes than this would keep a server busy for seconds.
+constexpr std::uint64_t kPlannedMax = 1u << 22;
 constexpr std::size_t kDecisionsMax = 5000;
 constexpr Duration kSweepEvery = 500ms;
 constexpr const char* kPolicy =
@@ -27,8 +29,13 @@ Json with(const Picture& picture, const Json& more) {
   return json;
 }
 
-HashRing ring_of(const Picture& picture, const std::vector<std::string>& without,
-                 const std::vector<std::string>& added) {
+RingConfig config_of(const Picture& picture) {
+  return {std::max(1u, picture.ring.virtual_nodes_per_physical),
+          std::max(1u, picture.ring.replication_factor)};
+}
+
+std::vector<RingMember> members_of(const Picture& picture, const std::vector<std::string>& without,
+                                   const std::vector<std::string>& added) {
   const auto names = [](const std::vector<std::string>& list, const std::string& id) {
     return std::find(list.begin(), list.end(), id) != list.end();
   };
@@ -47,8 +54,15 @@ HashRing ring_of(const Picture& picture, const std::vector<std::string>& without
       members.push_back({NodeId(id), 1, false});
     }
   }
-  return HashRing(std::move(members),
-                  {picture.ring.virtual_nodes_per_physical, picture.ring.replication_factor});
+  return members;
+}
+
+std::uint64_t virtual_nodes(const std::vector<RingMember>& members, RingConfig config) {
+  std::uint64_t count = 0;
+  for (const RingMember& member : members) {
+    count += HashRing::virtual_nodes_of(member.weight, config);
+  }
+  return count;
 }
 
 std::vector<std::string> ids_in(const std::string& text) {
@@ -155,7 +169,7 @@ void Api::nodes(const http::ExchangePtr& exchange) {
     const std::vector<const NodeRow*> found = page.select(*p.nodes);
     Json rows = Json::array();
     for (std::size_t i = page.offset; i < found.size() && i - page.offset < page.limit; ++i) {
-      rows.push_back(to_json(*found[i], p.overview.now, shares));
+      rows.push_back(to_json(*found[i], shares));
     }
     return with(p, {{"total", found.size()}, {"nodes", std::move(rows)}});
   });
@@ -179,8 +193,17 @@ void Api::ring_plan(const http::ExchangePtr& exchange) {
   }
   Query query;
   query.nodes = true;
-  answer(exchange, query, [remove, add](const Picture& p) {
-    return with(p, to_json(plan(ring_of(p, {}, {}), ring_of(p, remove, add)), kMovesMax));
+  answer(exchange, query, [this, exchange, remove, add](const Picture& p) -> Json {
+    const RingConfig config = config_of(p);
+    std::vector<RingMember> before = members_of(p, {}, {});
+    std::vector<RingMember> after = members_of(p, remove, add);
+    if (virtual_nodes(before, config) + virtual_nodes(after, config) > kPlannedMax) {
+      refuse(exchange, 400, "the ring is too large to plan with here; use `muster ring plan`");
+      return nullptr;
+    }
+    return with(
+        p, to_json(plan(HashRing(std::move(before), config), HashRing(std::move(after), config)),
+                   kMovesMax));
   });
 }
 
@@ -227,9 +250,8 @@ void Api::explain(const http::ExchangePtr& exchange, const std::string& id) {
     }
     Json timeline = Json::array();
     for (const auto& each : p.decisions) timeline.push_back(to_json(*each));
-    return with(p,
-                {{"node", known ? to_json(*row, p.overview.now, painted(p).shares) : Json(nullptr)},
-                 {"timeline", std::move(timeline)}});
+    return with(p, {{"node", known ? to_json(*row, painted(p).shares) : Json(nullptr)},
+                    {"timeline", std::move(timeline)}});
   });
 }
 

@@ -80,21 +80,21 @@ Json to_json(const Overview& o) {
   return json;
 }
 
-Json to_json(const NodeRow& row, WallTime now, const Shares& shares) {
+Json to_json(const NodeRow& row, const Shares& shares) {
   const auto share = shares.find(row.id);
-  return {
-      {"id", row.id},
-      {"type", to_lower(to_string(row.type))},
-      {"address", row.address},
-      {"port", row.port},
-      {"state", to_lower(to_string(row.state))},
-      {"generation", row.generation},
-      {"slot", row.slot},
-      {"lastHeartbeatAgeMs", std::max<std::int64_t>(0, to_ms(now) - to_ms(row.last_heartbeat_at))},
-      {"flaps", row.flaps},
-      {"registeredAtMs", to_ms(row.registered_at)},
-      {"stateSinceMs", to_ms(row.state_since)},
-      {"share", share == shares.end() ? 0.0 : share->second}};
+  return {{"id", row.id},
+          {"type", to_lower(to_string(row.type))},
+          {"address", row.address},
+          {"port", row.port},
+          {"state", to_lower(to_string(row.state))},
+          {"generation", row.generation},
+          {"slot", row.slot},
+          {"lastHeartbeatAgeMs", to_ms(row.heartbeat_age)},
+          {"flaps", row.flaps},
+          {"registeredAtMs", to_ms(row.registered_at)},
+          {"stateSinceMs", to_ms(row.state_since)},
+          {"stateAgeMs", to_ms(row.state_age)},
+          {"share", share == shares.end() ? 0.0 : share->second}};
 }
 
 Json to_json(const cluster::Decision& d) {

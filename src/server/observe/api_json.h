@@ -16,7 +16,7 @@ using Shares = std::unordered_map<std::string, double>;
 /// What every answer begins with: server, version, staleMs.
 [[nodiscard]] Json beginning(const Overview& overview);
 [[nodiscard]] Json to_json(const Overview& overview);
-[[nodiscard]] Json to_json(const NodeRow& row, WallTime now, const Shares& shares);
+[[nodiscard]] Json to_json(const NodeRow& row, const Shares& shares);
 [[nodiscard]] Json to_json(const cluster::Decision& decision);
 [[nodiscard]] Json to_json(const NamespaceRow& row);
 [[nodiscard]] Json to_json(const Sample& sample);

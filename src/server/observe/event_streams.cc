@@ -40,7 +40,7 @@ void EventStreams::update(const Update& update, const Shares& shares) {
   }
   if (!update.upserts.empty() || !update.removed.empty()) {
     Json rows = Json::array();
-    for (const NodeRow& row : update.upserts) rows.push_back(to_json(row, update.now, shares));
+    for (const NodeRow& row : update.upserts) rows.push_back(to_json(row, shares));
     text += event_text(
         "change",
         {{"version", update.version}, {"upserts", std::move(rows)}, {"removed", update.removed}});

@@ -77,8 +77,8 @@ std::vector<const NodeRow*> NodePage::select(const std::vector<NodeRow>& rows) c
     case Sort::kState:
       sort_by(found, descending, [](const NodeRow& r) { return std::string(to_string(r.state)); });
       break;
-    case Sort::kAge:  // The older a heartbeat, the greater its age.
-      sort_by(found, !descending, [](const NodeRow& r) { return r.last_heartbeat_at; });
+    case Sort::kAge:
+      sort_by(found, descending, [](const NodeRow& r) { return r.heartbeat_age; });
       break;
     case Sort::kFlaps:
       sort_by(found, descending, [](const NodeRow& r) { return r.flaps; });

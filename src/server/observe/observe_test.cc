@@ -18,7 +18,7 @@ NodeRow row(const std::string& id, membership::NodeState state, std::uint32_t fl
   r.port = 9;
   r.state = state;
   r.flaps = flaps;
-  r.last_heartbeat_at = wall_from_ms(heard_ms);
+  r.heartbeat_age = 1s - std::chrono::milliseconds(heard_ms);
   return r;
 }
 

@@ -17,16 +17,24 @@ constexpr std::size_t kNamespacesMax = 1000;
 /// Changes beyond this are not worth telling one by one.
 constexpr std::size_t kChangedMax = 20'000;
 
-}  // namespace
-
-NodeRow to_row(const membership::NodeEntry& node) {
-  return {node.id.value(),    node.type,
-          node.address,       node.port,
-          node.state,         node.generation.value(),
-          node.slot,          node.last_heartbeat_at,
-          node.suspect_count, node.registered_at,
-          node.state_since,   node.weight};
+NodeRow to_row(const membership::NodeEntry& node, const membership::Topology& topology,
+               membership::LogTime now) {
+  return {node.id.value(),
+          node.type,
+          node.address,
+          node.port,
+          node.state,
+          node.generation.value(),
+          node.slot,
+          node.suspect_count,
+          topology.label(node.registered_at),
+          topology.label(node.state_since),
+          std::max(Duration(0), Duration(now - node.last_heartbeat_at)),
+          std::max(Duration(0), Duration(now - node.state_since)),
+          node.weight};
 }
+
+}  // namespace
 
 Observer::Observer(Loop& loop, Metrics& metrics, Options options)
     : loop_(loop),
@@ -53,6 +61,8 @@ void Observer::applied(const std::vector<membership::Event>& events) {
   metrics_.commits.Increment();
   series_.commit();
   if (!subject_) return;
+  const membership::Topology& topology = subject_->replica->state().topology();
+  const membership::LogTime now = subject_->replica->log_now();
   for (const membership::Event& event : events) {
     if (event.kind == membership::EventKind::kRingConfigChanged) continue;
     const bool removed = event.kind == membership::EventKind::kNodeRemoved;
@@ -61,7 +71,7 @@ void Observer::applied(const std::vector<membership::Event>& events) {
     if (to == membership::NodeState::kSuspect) metrics_.suspicions.Increment();
     if (listeners_ == 0) continue;
     changed_[event.node.id.value()] =
-        removed ? std::nullopt : std::optional<NodeRow>(to_row(event.node));
+        removed ? std::nullopt : std::optional<NodeRow>(to_row(event.node, topology, now));
   }
   const cluster::DecisionLog& log = subject_->replica->state().decisions();
   if (log.newest() > told_) {
@@ -237,7 +247,9 @@ NodeRows Observer::rows() {
   auto made = std::make_shared<std::vector<NodeRow>>();
   const membership::Topology& topology = subject_->replica->state().topology();
   made->reserve(topology.size());
-  topology.for_each([&](const membership::NodeEntry& node) { made->push_back(to_row(node)); });
+  const membership::LogTime now = subject_->replica->log_now();
+  topology.for_each(
+      [&](const membership::NodeEntry& node) { made->push_back(to_row(node, topology, now)); });
   std::sort(made->begin(), made->end(),
             [](const NodeRow& a, const NodeRow& b) { return a.id < b.id; });
   rows_ = std::move(made);
@@ -248,13 +260,14 @@ NodeRows Observer::rows() {
 std::vector<NamespaceRow> Observer::namespaces() const {
   std::vector<NamespaceRow> rows;
   const cluster::ClusterState& cluster = subject_->replica->state();
+  const membership::LogTime now = subject_->replica->log_now();
   for (const auto& [key, name] : cluster.elections()) {
     if (rows.size() == kNamespacesMax) break;
     const cluster::KvEntry* entry = cluster.kv().find(key);
     const auto state = decode_leader_state(*entry->value);
     if (!state) continue;
-    const Duration age = membership::log_age(loop_.wall_now(), entry->written_at,
-                                             std::max(state->lease, Duration(1s)));
+    const Duration age =
+        membership::log_age(now, entry->written_at, std::max(state->lease, Duration(1s)));
     rows.push_back({name, state->leader ? state->leader->value() : "", state->epoch.value(),
                     state->leader ? std::max(Duration(0), state->lease - age) : Duration(0),
                     state->workers.size(), state->elected_at});

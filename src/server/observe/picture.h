@@ -25,13 +25,14 @@ struct NodeRow {
   membership::NodeState state{};
   std::string generation;
   membership::Slot slot = 0;
-  WallTime last_heartbeat_at{};
   std::uint32_t flaps = 0;
   WallTime registered_at{};
   WallTime state_since{};
+  /// By log time, which no wall clock moves, when the row was made.
+  Duration heartbeat_age{};
+  Duration state_age{};
   std::uint32_t weight = 1;
 };
-[[nodiscard]] NodeRow to_row(const membership::NodeEntry& node);
 /// Sorted by id.
 using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
 
@@ -58,7 +59,7 @@ struct NamespaceRow {
   std::string name;
   std::string leader;  ///< Empty: nobody leads.
   std::uint64_t epoch = 0;
-  Duration lease_left{0};  ///< By wall clocks, so for people only.
+  Duration lease_left{0};  ///< By log time, for people only.
   std::size_t workers = 0;
   WallTime since{};
 };

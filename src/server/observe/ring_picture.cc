@@ -29,7 +29,7 @@ RingPicture RingPainter::paint(const std::vector<NodeRow>& nodes, std::uint32_t 
     picture.members.push_back({node.id, 0, node.state == membership::NodeState::kSuspect});
     Places& at = known_[node.id];
     at.used = paintings_;
-    const std::size_t wanted = std::size_t{places} * node.weight;
+    const std::size_t wanted = HashRing::virtual_nodes_of(node.weight, {places, 1});
     for (std::size_t i = at.positions.size(); i < wanted; ++i) {
       at.positions.push_back(virtual_node_position(NodeId(node.id), static_cast<std::uint32_t>(i)));
     }

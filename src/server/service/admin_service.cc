@@ -81,11 +81,18 @@ void AdminService::add_to(rpc::Router& router) {
 }
 
 void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request) {
-  cluster_.propose(
-      call,
-      cluster::ChangeTopology{membership::Drain{NodeId(request.node_id()), request.cancel(), {}},
-                              {Cluster::asked_by(call), {}}},
-      reply_version<v1::DrainNodeResponse>(call));
+  const auto propose = [this, call](membership::Command command) {
+    cluster_.propose(call,
+                     cluster::ChangeTopology{std::move(command), {Cluster::asked_by(call), {}}},
+                     reply_version<v1::DrainNodeResponse>(call));
+  };
+  // While a server of 0.1 is there, a drain is what it was then.
+  const auto level = cluster::level(cluster::ChangeTopology{membership::SetDrain{}});
+  if (!cluster::understood_by_all(level, cluster_.state().servers(), attendance_,
+                                  cluster_.loop().now())) {
+    return propose(membership::Drain{NodeId(request.node_id()), request.cancel(), {}});
+  }
+  propose(membership::SetDrain{NodeId(request.node_id()), !request.cancel(), {}});
 }
 
 void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRequest& request) {
@@ -105,7 +112,7 @@ void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRe
     info.set_role(id == own_id_ ? "leader"
                                 : role_of(attendance_.presence(id, cluster_.loop().now())));
     info.set_version(server.version);
-    info.set_announced_at(to_ms(server.announced_at));
+    info.set_announced_at(to_ms(cluster_.state().topology().label(server.announced_at)));
     const Duration silence = attendance_.silence(id, cluster_.loop().now());
     info.set_silent_ms(id == own_id_ ? 0 : static_cast<std::uint64_t>(to_ms(silence)));
     info.set_command_level(server.level);

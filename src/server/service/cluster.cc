@@ -118,6 +118,9 @@ std::string Cluster::request_id(const rpc::CallPtr& call) {
 
 void Cluster::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
   if (Status s = cluster::validate(command); !s) return done(s.error());
+  if (const auto* change = std::get_if<cluster::ChangeTopology>(&command)) {
+    if (Status s = state().topology().may_propose(change->command); !s) return done(s.error());
+  }
   parts_.replica.propose(command, std::move(done));
 }
 

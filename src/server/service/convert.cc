@@ -28,19 +28,22 @@ Result<cluster::KvCondition> to_condition(const std::string& field,
 
 }  // namespace
 
-void to_proto(const membership::NodeEntry& node, v1::NodeInfo& out) {
+void to_proto(const membership::NodeEntry& node, const membership::Topology& topology,
+              v1::NodeInfo& out) {
   out.set_id(node.id.value());
   out.set_address(node.address);
   out.set_port(node.port);
   out.set_state(static_cast<v1::NodeState>(node.state));
   out.set_type(static_cast<v1::NodeType>(node.type));
-  out.set_last_heartbeat_at(to_ms(node.last_heartbeat_at));
+  out.set_last_heartbeat_at(to_ms(topology.label(node.last_heartbeat_at)));
   out.set_suspect_count(node.suspect_count);
   out.set_generation_id(node.generation.value());
-  out.set_registered_at(to_ms(node.registered_at));
+  out.set_registered_at(to_ms(topology.label(node.registered_at)));
   out.set_weight(node.weight);
-  out.set_state_since(to_ms(node.state_since));
+  out.set_state_since(to_ms(topology.label(node.state_since)));
   out.set_drain_requested(node.drain_requested);
+  out.set_last_heartbeat_log_ms(to_ms(node.last_heartbeat_at));
+  out.set_state_since_log_ms(to_ms(node.state_since));
 }
 
 void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out) {
@@ -54,15 +57,15 @@ void to_proto(const membership::Topology& topology, v1::GetTopologyResponse& out
   topology.for_each([&](const membership::NodeEntry& node) {
     switch (node.type) {
       case membership::NodeType::kFrontend:
-        return to_proto(node, *out.add_frontend_nodes());
+        return to_proto(node, topology, *out.add_frontend_nodes());
       case membership::NodeType::kMetadata:
-        return to_proto(node, *out.add_metadata_nodes());
+        return to_proto(node, topology, *out.add_metadata_nodes());
       case membership::NodeType::kObject:
       case membership::NodeType::kUnknown:
         // A type that only a newer server knows is shown with its number rather than not at all.
-        return to_proto(node, *out.add_object_nodes());
+        return to_proto(node, topology, *out.add_object_nodes());
     }
-    to_proto(node, *out.add_object_nodes());
+    to_proto(node, topology, *out.add_object_nodes());
   });
 }
 

@@ -14,9 +14,10 @@ namespace muster::server {
 /// when it holds an enum value that this version does not know, or a condition that cannot be
 /// meant; every other rule is checked by validate() of the command.
 
-void to_proto(const membership::NodeEntry& node, v1::NodeInfo& out);
+void to_proto(const membership::NodeEntry& node, const membership::Topology& topology,
+              v1::NodeInfo& out);
 void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out);
-/// Everything but leader_id and age_ms.
+/// Everything but leader_id, age_ms and log_ms.
 void to_proto(const membership::Topology& topology, v1::GetTopologyResponse& out);
 void to_proto(const std::string& key, const cluster::KvEntry& entry, membership::LogTime now,
               bool with_value, v1::StoreObject& out);

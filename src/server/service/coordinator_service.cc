@@ -89,6 +89,7 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   response.set_leader_id(cluster_.leader().id);
   response.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   response.set_history(cluster_.history());
+  response.set_log_ms(to_ms(cluster_.replica().log_now()));
   return response;
 }
 
@@ -104,6 +105,7 @@ rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
   v1::GetTopologyResponse rest;
   rest.set_leader_id(cluster_.leader().id);
   rest.set_history(cluster_.history());
+  rest.set_log_ms(to_ms(cluster_.replica().log_now()));
   if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   std::string bytes;
   bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());

@@ -69,7 +69,9 @@ void ObserveService::Explain(const rpc::CallPtr& call, const v1::ExplainRequest&
     response.set_newest(log.newest());
     response.set_topology_version(cluster_.state().topology().version().value());
     const membership::NodeEntry* node = cluster_.state().topology().find(NodeId(request.subject()));
-    if (node != nullptr) to_proto(*node, *response.mutable_node());
+    if (node != nullptr) {
+      to_proto(*node, cluster_.state().topology(), *response.mutable_node());
+    }
     rpc::reply(call, response);
   });
 }

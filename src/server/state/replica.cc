@@ -23,12 +23,11 @@ class Reader final : public rlog::SnapshotReader {
 
 constexpr char kRunMark = '#';
 
-/// The server that runs under `incarnation`.
+}  // namespace
+
 std::string server_of(const Incarnation& incarnation) {
   return incarnation.value().substr(0, incarnation.value().rfind(kRunMark));
 }
-
-}  // namespace
 
 Incarnation log_incarnation(const std::string& server, const std::string& run) {
   return Incarnation(server + kRunMark + run);
@@ -42,6 +41,7 @@ class Replica::Loader final : public rlog::SnapshotLoader {
     auto state = assembler_.finish();
     if (!state) return state.error();
     replica_.state_ = std::move(*state);
+    replica_.passed_at_ = replica_.loop_.now();
     // In the same step: whoever watches must not look at the new state with the old one's history.
     replica_.listener_.reloaded();
     return Done{};
@@ -55,6 +55,7 @@ class Replica::Loader final : public rlog::SnapshotLoader {
 Replica::Replica(const rlog::Options& options, Surroundings surroundings, Listener listener)
     : loop_(surroundings.loop),
       listener_(std::move(listener)),
+      passed_at_(loop_.now()),
       log_(options, {surroundings.loop, surroundings.store, surroundings.random, *this,
                      [this](const rlog::Event& event) { on(event); }}) {}
 
@@ -104,11 +105,11 @@ void Replica::barrier(Callback<Done> done) {
 Status Replica::apply(const rlog::AcceptedEntry& entry) {
   answers_.clear();
   answered_ = entry.index;
-  // L8: a barrier tells a new leader how long nothing was written, and hence heard.
   if (entry.kind == rlog::EntryKind::kBarrier) {
-    state_.begin_term(server_of(entry.incarnation), entry.epoch, entry.time);
+    state_.begin_term(server_of(entry.incarnation), entry.epoch, entry.time, entry.wall);
   }
-  state_.pass_time(entry.time);
+  state_.pass_time(entry.time, entry.wall);
+  passed_at_ = loop_.now();
   std::vector<membership::Event> events;
   for (std::size_t i = 0; i < entry.commands.size(); ++i) {
     auto applied = state_.apply(entry.commands[i], {entry.index.value(), i, entry.time});

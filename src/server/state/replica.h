@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +16,8 @@ namespace muster::server {
 
 /// Under which one run of a server leads the log; the log of decisions reads the server from it.
 [[nodiscard]] Incarnation log_incarnation(const std::string& server, const std::string& run);
+/// The server that runs under `incarnation`.
+[[nodiscard]] std::string server_of(const Incarnation& incarnation);
 
 /// This server's copy of what all servers share, and the way to change it.
 ///
@@ -74,6 +77,12 @@ class Replica final : public rlog::StateMachine {
   /// How old what this server serves may be.
   [[nodiscard]] Duration age() const { return loop_.now() - log_.last_contact(); }
 
+  /// Log time as it is now, if somebody has led since the last entry: what ages are told by.
+  [[nodiscard]] membership::LogTime log_now() const {
+    return state_.topology().log_time() +
+           std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - passed_at_);
+  }
+
   // rlog::StateMachine
   Status apply(const rlog::AcceptedEntry& entry) override;
   std::unique_ptr<rlog::SnapshotReader> snapshot() override;
@@ -88,6 +97,7 @@ class Replica final : public rlog::StateMachine {
   Loop& loop_;
   Listener listener_;
   cluster::ClusterState state_;
+  MonoTime passed_at_;  ///< When the state learned its log time.
   /// To the commands of the entry applied last, which is the one being acknowledged.
   std::vector<Result<cluster::Answer>> answers_;
   rlog::Index answered_;

@@ -51,7 +51,7 @@ TEST_F(ReplicaTest, TheTimeOfABarrierPassesInTheState) {
                              .stopped = {}});
   const Incarnation run("run");
   const auto barrier = [&](std::uint64_t index, membership::LogTime time) {
-    return rlog::AcceptedEntry{rlog::Index(index),        Epoch(1), run, time,
+    return rlog::AcceptedEntry{rlog::Index(index),        Epoch(1), run, time, WallTime{},
                                rlog::EntryKind::kBarrier, {}};
   };
   ASSERT_TRUE(here->apply(barrier(1, membership::testing::at(100))).ok());

@@ -18,19 +18,19 @@ constexpr Duration kFullKept = 1s;
 constexpr Duration kPumpedFor = 1ms;
 constexpr std::size_t kPumpedAtOnce = 256;
 
-v1::TopologyUpdate to_update(const membership::Event& event) {
+v1::TopologyUpdate to_update(const membership::Event& event, const membership::Topology& topology) {
   v1::TopologyUpdate update;
   update.set_version(event.version.value());
   update.set_previous_version(event.previous_version.value());
   switch (event.kind) {
     case membership::EventKind::kNodeAdded:
-      to_proto(event.node, *update.mutable_node_added());
+      to_proto(event.node, topology, *update.mutable_node_added());
       break;
     case membership::EventKind::kNodeUpdated:
-      to_proto(event.node, *update.mutable_node_updated());
+      to_proto(event.node, topology, *update.mutable_node_updated());
       break;
     case membership::EventKind::kNodeRemoved:
-      to_proto(event.node, *update.mutable_node_removed());
+      to_proto(event.node, topology, *update.mutable_node_removed());
       break;
     case membership::EventKind::kRingConfigChanged:
       to_proto(event.ring, *update.mutable_ring_changed());
@@ -93,7 +93,7 @@ std::uint64_t TopologyHub::reaches_back_to() const {
 void TopologyHub::publish(const std::vector<membership::Event>& events) {
   if (events.empty()) return;
   for (const membership::Event& event : events) {
-    Change change{event.version.value(), rpc::to_payload(to_update(event))};
+    Change change{event.version.value(), rpc::to_payload(to_update(event, state_.topology()))};
     history_bytes_ += change.update->size();
     history_.push_back(std::move(change));
   }

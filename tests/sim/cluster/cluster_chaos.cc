@@ -6,6 +6,11 @@
 #include "tests/sim/cluster/cluster_sim.h"
 
 namespace muster::sim {
+namespace {
+
+constexpr Duration kTenYears = 24h * 3652;
+
+}  // namespace
 
 Host& ClusterSim::any_host() {
   // Every other trouble is a server's.
@@ -45,7 +50,7 @@ void ClusterSim::wreak_chaos() {
     case 10:
       return cut_store();
     case 11:
-      return set_clock(any_host());
+      return set_clock(any_host(), random.between(-kTenYears, kTenYears));
     default:
       return trouble_nodes();
   }
@@ -69,11 +74,27 @@ void ClusterSim::freeze(Host& host) {
   host.process().pause(world_.now() + length);
 }
 
-void ClusterSim::set_clock(Host& host) {
-  if (!host.runs()) return;
-  const Duration by = world_.random().between(-20min, 20min);
+void ClusterSim::set_clock(Host& host, Duration by) {
+  if (!host.runs() || !options_.clocks_jump) return;
   say(host.name(), "has its clock set by " + std::to_string(to_ms(by)) + " ms");
   host.process().jump_wall_clock(by);
+}
+
+// A server's clock is set every few seconds, far or a little, and as often back to what it was.
+void ClusterSim::schedule_clocks() {
+  Random& random = clock_random_;
+  ServerHost& server = *servers_[random.below(servers_.size())];
+  const Duration far = random.chance(0.5) ? kTenYears : Duration(1h);
+  const Duration by = random.between(-far, far);
+  const Duration later = random.between(500ms, 5s);
+  world_.after(random.between(500ms, 5s), [this, &server, by, later] {
+    if (healed_) return;
+    set_clock(server, by);
+    world_.after(later, [this, &server, by, life = server.life()] {
+      if (server.life() == life) set_clock(server, -by);
+    });
+    schedule_clocks();
+  });
 }
 
 // Whoever relies on a store loses it: servers and workers the engine, candidates the servers.

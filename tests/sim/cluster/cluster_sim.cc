@@ -39,6 +39,7 @@ ServerConfig server_config(Random& random) {
 ClusterSim::ClusterSim(std::uint64_t seed, ClusterSimOptions options)
     : options_(options),
       world_(seed),
+      clock_random_(~seed),
       network_(world_),
       setting_{world_, network_, store_, invariants_, server_config(world_.random()),
                {},     journal_, kSlew},
@@ -159,6 +160,27 @@ void ClusterSim::say(const std::string& who, const std::string& what) {
   report_.trace.push_back(head + what);
 }
 
+SimReport simulate_cluster(std::uint64_t seed, const ClusterSimOptions& options) {
+  ClusterSim jumping(seed, options);
+  SimReport report = jumping.run();
+  if (!report.violation.empty() || seed % 4 != 0) return report;
+  ClusterSimOptions steady_options = options;
+  steady_options.clocks_jump = false;
+  steady_options.trace = false;
+  ClusterSim steady(seed, steady_options);
+  report.violation = steady.run().violation;
+  if (!report.violation.empty()) return report;
+  const auto [one, other] = std::mismatch(jumping.decided().begin(), jumping.decided().end(),
+                                          steady.decided().begin(), steady.decided().end());
+  const auto text = [](const auto& at, const auto& end) { return at == end ? "nothing" : *at; };
+  if (one != jumping.decided().end() || other != steady.decided().end()) {
+    report.violation =
+        "wall clocks that jump changed a decision: " + text(one, jumping.decided().end()) +
+        " instead of " + text(other, steady.decided().end());
+  }
+  return report;
+}
+
 SimReport ClusterSim::run() {
   if (options_.trace) {
     set_log_sink([this](const LogLine& line) { say("log", format_text(line)); });
@@ -171,6 +193,7 @@ SimReport ClusterSim::run() {
     });
   }
   schedule_chaos();
+  schedule_clocks();
   world_.run(options_.chaos, [this] { return check(); });
   if (invariants_.violation().empty()) {
     heal();

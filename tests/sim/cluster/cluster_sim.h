@@ -16,10 +16,15 @@ namespace muster::sim {
 inline constexpr int kSimNodes = 8;
 
 struct ClusterSimOptions {
-  Duration chaos = 40s;  ///< True time during which everything goes wrong.
-  Duration calm = 35s;   ///< And then does not, so that everything must work.
+  Duration chaos = 40s;     ///< True time during which everything goes wrong.
+  Duration calm = 35s;      ///< And then does not, so that everything must work.
+  bool clocks_jump = true;  ///< Wall clocks are set, by up to ten years, at any moment.
   bool trace = false;
 };
+
+/// Runs a seed. For every fourth one it runs it again with wall clocks that are never set: no
+/// decision may differ.
+[[nodiscard]] SimReport simulate_cluster(std::uint64_t seed, const ClusterSimOptions& options);
 
 /// A whole system: one to five musterd on one engine, agents with their nodes, watchers, clients
 /// of the store, candidates for a singleton, workers of the coordinator library and an operator,
@@ -31,6 +36,8 @@ class ClusterSim {
   ClusterSim(std::uint64_t seed, ClusterSimOptions options);
   ~ClusterSim();
   [[nodiscard]] SimReport run();
+  /// Everything that the servers decided, each with its true time; without what is only a label.
+  [[nodiscard]] const std::vector<std::string>& decided() const { return invariants_.decided(); }
 
  private:
   template <typename T, typename... Args>
@@ -41,7 +48,8 @@ class ClusterSim {
   void wreak_chaos();
   void crash(Host& host);
   void freeze(Host& host);
-  void set_clock(Host& host);
+  void set_clock(Host& host, Duration by);
+  void schedule_clocks();
   void cut_store();
   void cut_servers(const Host& host, Duration length);
   void cut_link();
@@ -60,6 +68,8 @@ class ClusterSim {
 
   ClusterSimOptions options_;
   World world_;
+  /// Apart from the world's, so that clocks that jump are all that differs between two runs.
+  Random clock_random_;
   std::shared_ptr<SharedStore> store_ = std::make_shared<SharedStore>();
   Network network_;
   WorkJournal journal_;

@@ -322,11 +322,7 @@ void OperatorHost::transfer_leadership() {
 }
 
 void OperatorHost::set_ring(std::uint32_t virtual_nodes) {
-  v1::SetHashRingRequest request;
-  request.mutable_config()->set_virtual_nodes_per_physical(virtual_nodes);
-  request.mutable_config()->set_replication_factor(2);
-  ask({"/muster.v1.AdminService/SetHashRing", request.SerializeAsString(),
-       client::Effect::kIdempotent, client::Aim::kLeader});
+  ask(encode(client::SetHashRing{{virtual_nodes, 2}}));
 }
 
 void CandidateHost::begin() {

@@ -22,10 +22,11 @@ constexpr std::array<std::string_view, 6> kSampleKeys{"a", "b", "c", "d", "e", "
 constexpr std::size_t kBeatsKept = 64;
 
 void add_node(Summary& nodes, const NodeId& id, NodeState state,
-              const membership::Generation& generation) {
+              const membership::Generation& generation, bool drain_requested) {
   nodes.add(id.value());
   nodes.add(membership::to_string(state));
   nodes.add(generation.value());
+  nodes.add(std::uint64_t{drain_requested});
 }
 
 std::string number(std::uint64_t n) {
@@ -107,6 +108,8 @@ void Invariants::command(const Committed& e, const cluster::Command& c,
         judged_silent(e, down->seen, true);
       } else if (const auto* suspect = std::get_if<membership::MarkSuspect>(&change->command)) {
         judged_silent(e, suspect->seen, false);
+      } else if (const auto* drain = std::get_if<membership::SetDrain>(&change->command)) {
+        drain->drained ? void(drained_.insert(drain->id)) : void(drained_.erase(drain->id));
       }
     } else if (!applied.events.empty()) {
       violate("a refused command changed the topology");
@@ -189,12 +192,18 @@ void Invariants::topology_event(const membership::Event& event) {
       violate(id.value() + " is held again by a process that had been replaced");
     }
     registration = event.node.registration;
-    nodes_[id] = {event.node.state, event.node.generation, event.node.weight};
+    nodes_[id] = {event.node.state, event.node.generation, event.node.weight,
+                  event.node.drain_requested};
+    if (drained_.contains(id) && !event.node.drain_requested) {
+      violate("the drain of " + id.value() + " was forgotten");
+    }
   }
   nodes_max_ = std::max(nodes_max_, nodes_.size());
   if (const bool is_in = in_ring(id); is_in != was_in) ring_changed(id, is_in);
   Summary nodes;
-  for (const auto& [each, node] : nodes_) add_node(nodes, each, node.state, node.generation);
+  for (const auto& [each, node] : nodes_) {
+    add_node(nodes, each, node.state, node.generation, node.drain_requested);
+  }
   versions_.push_back({event.kind, id, nodes.value(), owners()});
 }
 
@@ -321,7 +330,9 @@ void Invariants::view_shown(const std::string& watcher, const client::TopologyVi
   }
   if (version == 0) return;
   Summary nodes;
-  view.for_each([&](const client::Node& n) { add_node(nodes, n.id, n.state, n.generation); });
+  view.for_each([&](const client::Node& n) {
+    add_node(nodes, n.id, n.state, n.generation, n.drain_requested);
+  });
   Summary owners;
   for (const std::string_view key : kSampleKeys) {
     const client::Owners found = view.owners(key);
@@ -366,35 +377,6 @@ void Invariants::write_acknowledged(const std::string& key, const std::string& v
   if (std::find(store_events_.rbegin(), store_events_.rend(), due) == store_events_.rend()) {
     violate("the write of " + value + " to " + key + " was acknowledged and is not in the log");
   }
-}
-
-// Reads and conditional writes are linearizable.
-void Invariants::judge_history() {
-  if (std::string wrong = history_.violation(); !wrong.empty()) violate(std::move(wrong));
-}
-
-// Long after everything healed somebody leads, reads and writes go through, every node that lives
-// is in, watchers are up to date, and the singleton runs.
-void Invariants::judge_calm(const Calm& calm) {
-  const auto must = [this](bool holds, const std::string& what) {
-    if (!holds) violate(what + " long after everything healed");
-  };
-  must(calm.server_leads, "nobody leads");
-  must(calm.last_write > world_.now() - 12s, "nothing was written");
-  for (const auto& [client, last_read] : calm.last_reads) {
-    must(last_read > world_.now() - 27s, client + " has read nothing");
-  }
-  const membership::Topology& topology = reference_.state().topology();
-  for (const auto& [watcher, version] : calm.watchers) {
-    must(version == topology.version(), watcher + " is behind");
-  }
-  for (const NodeId& id : calm.living) {
-    const NodeState state = known(id).state;
-    must(state == NodeState::kActive || state == NodeState::kDraining,
-         id.value() + " lives and is not in");
-  }
-  must(calm.singleton_runs.value_or(true), "the singleton does not run");
-  must(calm.worker_leads.value_or(true), "no worker leads");
 }
 
 }  // namespace muster::sim

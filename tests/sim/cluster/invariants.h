@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ class Invariants {
   [[nodiscard]] Reference& reference() { return reference_; }
   /// How many epochs of the servers' leadership there were.
   [[nodiscard]] std::uint64_t terms() const { return began_.size(); }
+
+  /// What the log decided, in its order.
+  [[nodiscard]] const std::vector<std::string>& decided() const { return reference_.decided(); }
 
   // After every event, for every server and every worker that runs, and for the singleton.
   void begin_look() {
@@ -93,6 +97,7 @@ class Invariants {
     membership::NodeState state = membership::NodeState::kUnknown;
     membership::Generation generation;
     std::uint32_t weight = 1;
+    bool drain_requested = false;
     bool operator==(const Known&) const = default;
   };
   struct Version {
@@ -133,6 +138,7 @@ class Invariants {
   std::map<std::string, std::uint64_t> looked_at_;  ///< By server: the index compared last.
 
   std::map<NodeId, Known> nodes_;               ///< By the events so far.
+  std::set<NodeId> drained_;                    ///< By an operator, and not undrained.
   std::map<NodeId, std::uint64_t> heartbeats_;  ///< As of the command before.
   std::size_t nodes_max_ = 0;
   std::map<NodeId, std::map<membership::Generation, std::deque<Beat>>> beats_;

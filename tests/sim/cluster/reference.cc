@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/log/manifest.h"
+#include "server/state/replica.h"
 #include "tests/sim/cluster/summary.h"
 
 namespace muster::sim {
@@ -22,6 +23,20 @@ void add(const membership::NodeEntry& node, Summary& summary) {
   summary.add(static_cast<std::uint64_t>(node.drain_requested));
 }
 
+/// A decision without what its leader's wall clock labelled it with.
+std::string describe(const cluster::Decision& d, TrueTime at) {
+  const auto ms = [](Duration duration) { return std::to_string(to_ms(duration)) + " ms"; };
+  std::string text = ms(at) + ": " + to_string(d.kind) + " of " + d.subject + " from \"" + d.from +
+                     "\" to \"" + d.to + "\" (" + to_string(d.why) + "), epoch " +
+                     std::to_string(d.epoch);
+  if (!d.cause) return text;
+  return text + ", silent for " + ms(d.cause->silence) + " of " +
+         ms(d.cause->timeouts.suspect_after) + " and " + ms(d.cause->timeouts.down_after) +
+         ", suspected " + std::to_string(d.cause->timeouts.recent_suspicions) + " times, " +
+         std::to_string(d.cause->down_in_use) + " of " + std::to_string(d.cause->down_allowed) +
+         " down";
+}
+
 }  // namespace
 
 std::uint64_t digest(const cluster::ClusterState& state) {
@@ -29,12 +44,20 @@ std::uint64_t digest(const cluster::ClusterState& state) {
   const membership::Topology& topology = state.topology();
   summary.add(topology.version().value());
   summary.add(topology.log_time());
+  for (const membership::Calendar::Mark& mark : topology.calendar().marks()) {
+    summary.add(mark.time);
+    summary.add(mark.wall);
+  }
   summary.add(topology.registrations());
   summary.add(topology.ring().virtual_nodes_per_physical);
   topology.for_each([&](const membership::NodeEntry& node) { add(node, summary); });
   for (const membership::Departed& left : topology.departed()) {
     summary.add(left.id.value());
     summary.add(left.generations.back().value());
+  }
+  for (const auto& [id, version] : topology.drains()) {
+    summary.add(id.value());
+    summary.add(version.value());
   }
   summary.add(state.kv().revision());
   state.kv().scan("", "", [&](const std::string& key, const cluster::KvEntry& entry) {
@@ -104,13 +127,21 @@ void Reference::apply(const std::string& body) {
   }
   const Committed committed{entry->header, world_.now(), sent_at_.back(), *(sent_at_.end() - 2)};
   listener_.entry(committed);
-  state_.pass_time(entry->header.time);
+  if (entry->header.kind == rlog::EntryKind::kBarrier) {
+    state_.begin_term(server::server_of(entry->header.incarnation), entry->header.epoch,
+                      entry->header.time, entry->header.wall);
+  }
+  state_.pass_time(entry->header.time, entry->header.wall);
   for (std::size_t i = 0; i < entry->commands.size(); ++i) {
     auto command = cluster::decode(entry->commands[i]);
     auto applied =
         state_.apply(entry->commands[i], {entry->header.index.value(), i, entry->header.time});
     if (!command || !applied) return listener_.violate("a command of the log cannot be applied");
     listener_.command(committed, *command, *applied);
+  }
+  const cluster::DecisionLog& decisions = state_.decisions();
+  for (const auto& each : decisions.after(decided_.size(), decisions.newest())) {
+    decided_.push_back(describe(*each, world_.now()));
   }
   digests_.push_back(digest(state_));
 }

@@ -54,6 +54,9 @@ class Reference {
   /// The digest of the state after that entry; nothing when there is no such entry.
   [[nodiscard]] std::optional<std::uint64_t> digest_at(std::uint64_t index) const;
 
+  /// Everything that was decided, each with its true time, and without labels by wall clocks.
+  [[nodiscard]] const std::vector<std::string>& decided() const { return decided_; }
+
  private:
   void changed(const MemoryObjects::Change& change);
   void apply(const std::string& body);
@@ -66,6 +69,7 @@ class Reference {
   bool begun_ = false;
   rlog::Position position_;
   cluster::ClusterState state_;
+  std::vector<std::string> decided_;      ///< By number of the decision, less one.
   std::vector<std::uint64_t> digests_;    ///< By index.
   std::map<std::string, TrueTime> sent_;  ///< By body.
   std::vector<TrueTime> sent_at_;         ///< By index.

@@ -18,6 +18,7 @@ class Summary {
   void add(std::uint64_t number) {
     for (int i = 0; i < 8; ++i) mix(static_cast<unsigned char>(number >> (8 * i)));
   }
+  void add(LogTime time) { add(static_cast<std::uint64_t>(to_ms(time))); }
   void add(WallTime time) { add(static_cast<std::uint64_t>(to_ms(time))); }
   [[nodiscard]] std::uint64_t value() const { return value_; }
 

@@ -26,6 +26,18 @@ Error Client::would_wait_for_itself() {
           "a waiting call from a callback of the same client would wait for itself; use start()"};
 }
 
+Error Client::explained(const Error& error) const {
+  constexpr Duration kLookForReason = 3s;
+  if (error.code != Errc::kUnavailable && error.code != Errc::kAmbiguous) return error;
+  if (runtime_->caller().was_answered()) return error;
+  const auto why = runtime_->diagnose_tls(kLookForReason);
+  if (!why) return error;
+  // A request may have been sent before a server refused the certificate, and then was not read.
+  // Only the server knows, so the code stays.
+  return {error.code,
+          *why + (error.code == Errc::kAmbiguous ? "; the change may have happened" : "")};
+}
+
 void Client::submit(WireRequest request, const CallOptions& options, Caller::Done done) {
   const MonoTime by = runtime_->loop().now() + options.timeout;
   runtime_->loop().post([this, by, stop = options.stop, request = std::move(request),

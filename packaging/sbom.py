@@ -51,14 +51,20 @@ def libraries(program):
             yield os.path.realpath(found.group(1))
 
 
-def package_of(path):
+def packages_of(paths):
+    """The package of each; asked together, since dpkg reads all its lists each time."""
     # The package knows the name without /usr where the system has merged the two.
-    for name in (path, path.removeprefix("/usr")):
-        asked = subprocess.run(["dpkg", "-S", name], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, check=False)
-        if asked.returncode == 0:
-            return asked.stdout.split(": ")[0].split(",")[0].split(":")[0]
-    sys.exit(f"sbom: no package owns {path}")
+    names = {name: path for path in paths for name in (path, path.removeprefix("/usr"))}
+    said = subprocess.run(["dpkg", "-S", *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False).stdout
+    found = {}
+    for line in said.splitlines():
+        owners, _, name = line.partition(": ")
+        if name in names:
+            found[names[name]] = owners.split(",")[0].split(":")[0]
+    for path in paths - found.keys():
+        sys.exit(f"sbom: no package owns {path}")
+    return set(found.values())
 
 
 def licences(package, source):
@@ -97,7 +103,7 @@ def main():
         missing = set(inside) - set(programs)
         if missing:
             sys.exit(f"sbom: {', '.join(sorted(missing))} of the package {name} is not given")
-        loads[name] = {package_of(path) for program in inside for path in libraries(programs[program])}
+        loads[name] = packages_of({path for program in inside for path in libraries(programs[program])})
         packages |= loads[name]
     if len(programs) != sum(len(inside) for _, inside in SHIPPED.values()):
         sys.exit("sbom: a program is given that is in no package; add it to SHIPPED")

@@ -18,6 +18,8 @@ struct Stoppable {
 Client::Client(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
 
 Client::~Client() {
+  // A mistake in the program that uses the library, and no server's doing: the client's own thread
+  // would wait for itself.
   MUSTER_CHECK(!runtime_->loop().on_thread());
 }
 
@@ -27,7 +29,7 @@ Error Client::would_wait_for_itself() {
 }
 
 Error Client::explained(const Error& error) const {
-  constexpr Duration kLookForReason = 3s;
+  constexpr Duration kLookForReason = 1500ms;
   if (error.code != Errc::kUnavailable && error.code != Errc::kAmbiguous) return error;
   if (runtime_->caller().was_answered()) return error;
   const auto why = runtime_->diagnose_tls(kLookForReason);

@@ -36,7 +36,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   /// Not on the client's own thread (from a callback): it would wait for itself. kInvalid there.
-  /// Where no server has ever answered this client it looks, for at most 3 s, whether TLS is the
+  /// Where no server has ever answered this client it looks, for at most 1.5 s, whether TLS is the
   /// reason.
   template <typename Request>
   Result<typename Request::Answer> call(const Request& request, const CallOptions& options = {}) {

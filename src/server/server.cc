@@ -18,7 +18,6 @@
 #include "server/observe/http_guard.h"
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
-#include "server/rpc/streams.h"
 #include "store/open.h"
 #include "store/url.h"
 
@@ -320,7 +319,7 @@ bool Server::let_in(const rpc::CallPtr& call) {
   call->on_ended([this, method = call->method(), began = loop_.now()](const rpc::RpcStatus& end) {
     const Duration took = loop_.now() - began;
     // How long a stream lasts is no measure of anything.
-    metrics_.rpc_ended(method, end.code, took, rpc::is_stream(method));
+    metrics_.rpc_ended(method, end.code, took, server::Guard::lasts(method));
     if (method.ends_with("/Heartbeat")) observer_.heartbeat_answered(took);
   });
   return guard_->admit(call);

@@ -18,7 +18,7 @@ constexpr Duration kSweepInterval = 2s;
 constexpr Duration kCutAfter = 500ms;
 
 /// Looked up once: every call asks.
-bool lasts(security::Call what) {
+bool is_stream(security::Call what) {
   static const std::vector<bool> streams = [] {
     std::vector<bool> all;
     for (const auto& row : security::permissions()) {
@@ -130,7 +130,7 @@ bool Guard::admit(const rpc::CallPtr& call) {
     record(call);
   }
   call->set_caller(std::move(*caller));
-  if (options_.tls != nullptr && lasts(*what)) follow(call, *what);
+  if (options_.tls != nullptr && is_stream(*what)) follow(call, *what);
   return true;
 }
 
@@ -162,6 +162,11 @@ void Guard::follow(const rpc::CallPtr& call, security::Call what) {
   const rpc::Call* key = call.get();
   lasting_[key] = {call, what};
   call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { lasting_.erase(key); }));
+}
+
+bool Guard::lasts(const std::string& method) {
+  const auto what = security::call_of_method(method);
+  return what && is_stream(*what);
 }
 
 void Guard::recheck() {

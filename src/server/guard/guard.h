@@ -71,6 +71,8 @@ class Guard {
   [[nodiscard]] Status check_write(const rpc::CallPtr& call);
   void wrote(const rpc::CallPtr& call, const std::string& subject, const rpc::RpcStatus& status);
 
+  /// Whether calls of this method last: those are asked about again. False where there is none.
+  [[nodiscard]] static bool lasts(const std::string& method);
   /// Ends the open calls of those who may not make them any more.
   void recheck();
   /// Other limits from now on; none where there were none.

@@ -7,6 +7,7 @@
 namespace muster::rpc {
 
 bool is_stream(const std::string& method) {
+  if (method == "/grpc.health.v1.Health/Check") return false;
   std::string name = method.substr(std::min<std::size_t>(1, method.size()));
   std::replace(name.begin(), name.end(), '/', '.');
   const auto* found = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what the programs are made of, as SPDX 2.3 JSON: every Debian package that they load at run
-time or were compiled with headers of, its version, and its licence, or the licences of its parts. The page
-of musterd is all our own.
+"""Writes what is shipped and what it is made of, as SPDX 2.3 JSON: our packages with their programs, and for each
+every Debian package that its programs load at run time (DYNAMIC_LINK) or whose headers are compiled into them
+(STATIC_LINK), its version, and its licence, or the licences of its parts. The page of musterd is all our own.
 
 usage: sbom.py VERSION PROGRAM… >sbom.spdx.json
 """
@@ -16,6 +16,14 @@ import sys
 # Only headers of these are used, so that no program names them.
 HEADERS_ONLY = ["nlohmann-json3-dev", "libcli11-dev", "libcpp-httplib-dev"]
 
+
+# What we ship, and which of the programs are in it. Of the library only our own code is shipped; what it links
+# is what the packages beside it link.
+SHIPPED = {
+    "muster": ("the command muster, and the guardian of its commands", ["muster", "muster-guardian"]),
+    "musterd": ("the server musterd, with its page", ["musterd"]),
+    "libmuster-dev": ("static libraries, headers and the wire contract", []),
+}
 
 # By source package, where the copyright file is prose and not a list: the licence of the libraries in it,
 # as read there.
@@ -43,14 +51,20 @@ def libraries(program):
             yield os.path.realpath(found.group(1))
 
 
-def package_of(path):
+def packages_of(paths):
+    """The package of each; asked together, since dpkg reads all its lists each time."""
     # The package knows the name without /usr where the system has merged the two.
-    for name in (path, path.removeprefix("/usr")):
-        asked = subprocess.run(["dpkg", "-S", name], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, text=True, check=False)
-        if asked.returncode == 0:
-            return asked.stdout.split(": ")[0].split(",")[0].split(":")[0]
-    sys.exit(f"sbom: no package owns {path}")
+    names = {name: path for path in paths for name in (path, path.removeprefix("/usr"))}
+    said = subprocess.run(["dpkg", "-S", *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                          check=False).stdout
+    found = {}
+    for line in said.splitlines():
+        owners, _, name = line.partition(": ")
+        if name in names:
+            found[names[name]] = owners.split(",")[0].split(":")[0]
+    for path in paths - found.keys():
+        sys.exit(f"sbom: no package owns {path}")
+    return set(found.values())
 
 
 def licences(package, source):
@@ -83,21 +97,34 @@ def describe(package):
 
 
 def main():
-    version, programs = sys.argv[1], sys.argv[2:]
-    packages = {package_of(path) for program in programs for path in libraries(program)}
-    packages |= set(HEADERS_ONLY)
+    version, programs = sys.argv[1], {os.path.basename(path): path for path in sys.argv[2:]}
+    packages, loads = set(HEADERS_ONLY), {}
+    for name, (_, inside) in SHIPPED.items():
+        missing = set(inside) - set(programs)
+        if missing:
+            sys.exit(f"sbom: {', '.join(sorted(missing))} of the package {name} is not given")
+        loads[name] = packages_of({path for program in inside for path in libraries(programs[program])})
+        packages |= loads[name]
+    if len(programs) != sum(len(inside) for _, inside in SHIPPED.values()):
+        sys.exit("sbom: a program is given that is in no package; add it to SHIPPED")
     described = [describe(each) for each in sorted(packages)]
-    own = {"SPDXID": "SPDXRef-muster", "name": "muster", "versionInfo": version,
-           "downloadLocation": "NOASSERTION", "licenseConcluded": "MIT", "licenseDeclared": "MIT"}
-    relations = [{"spdxElementId": "SPDXRef-muster", "relationshipType": "DEPENDS_ON",
-                  "relatedSpdxElement": each["SPDXID"]} for each in described]
-    relations.append({"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
-                      "relatedSpdxElement": "SPDXRef-muster"})
+    ids = {each["name"]: each["SPDXID"] for each in described}
+    own, relations = [], []
+    for name, (what, inside) in SHIPPED.items():
+        own.append({"SPDXID": f"SPDXRef-{name}", "name": name, "versionInfo": version, "summary": what,
+                    "comment": "programs: " + (", ".join(inside) or "none"),
+                    "downloadLocation": "NOASSERTION", "licenseConcluded": "MIT", "licenseDeclared": "MIT"})
+        links = [("STATIC_LINK", each) for each in HEADERS_ONLY] if inside else []
+        links += [("DYNAMIC_LINK", each) for each in sorted(loads[name])]
+        relations += [{"spdxElementId": f"SPDXRef-{name}", "relationshipType": kind,
+                       "relatedSpdxElement": ids[each]} for kind, each in links]
+        relations.append({"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES",
+                          "relatedSpdxElement": f"SPDXRef-{name}"})
     json.dump({"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
                "name": f"muster-{version}", "documentNamespace": f"urn:muster:sbom:{version}",
                "creationInfo": {"created": "1970-01-01T00:00:00Z", "creators": ["Tool: sbom.py"],
                                 "comment": COMMENT},
-               "packages": [own, *described], "relationships": relations}, sys.stdout, indent=1)
+               "packages": [*own, *described], "relationships": relations}, sys.stdout, indent=1)
     print()
 
 

@@ -175,5 +175,34 @@ TEST_F(AuthorityTest, ACrashBetweenIndexAndListLosesNothing) {
   EXPECT_EQ(list().serials, (std::unordered_set{serial}));
 }
 
+// A crash, or a full disk, between the two writes: no certificate is at large that nobody can
+// revoke.
+TEST_F(AuthorityTest, TheIndexKnowsACertificateBeforeAnybodyCanHaveIt) {
+  Authority authority = make();
+  // A directory stands where the file would be drafted: it cannot be written.
+  const std::string no_index = dir_ + "/.index.json.draft";
+  std::filesystem::create_directory(no_index);
+  EXPECT_FALSE(authority.issue(node("n1"), kNoon).ok());
+  for (const char* name : {"n1.crt", "n1.key"}) {
+    EXPECT_FALSE(std::filesystem::exists(dir_ + "/" + name)) << name;
+  }
+  std::filesystem::remove(no_index);
+
+  std::filesystem::create_directory(dir_ + "/.n2.crt.draft");
+  EXPECT_FALSE(authority.issue(node("n2"), kNoon).ok());
+  EXPECT_TRUE(CertificateIndex::from_json(content("index.json"))->knows("n2"));
+}
+
+// A list that the index does not know would be followed by another with the same number.
+TEST_F(AuthorityTest, TheIndexKnowsARevocationBeforeTheListNamesIt) {
+  Authority authority = make();
+  ASSERT_TRUE(authority.issue(node("n1"), kNoon).ok());
+  ASSERT_TRUE(authority.write_list(30, kNoon).ok());
+  const std::string before = content("crl.pem");
+  std::filesystem::create_directory(dir_ + "/.index.json.draft");
+  EXPECT_FALSE(authority.revoke("n1", 30, kNoon).ok());
+  EXPECT_EQ(content("crl.pem"), before);
+}
+
 }  // namespace authority_test
 }  // namespace muster::cli

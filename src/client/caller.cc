@@ -77,6 +77,7 @@ void Caller::attempt(CallId id) {
 
 void Caller::learn(const std::string& server, const RpcStatus& status) {
   if (status.reach == Reach::kAnswered) {
+    was_answered_ = true;
     board_.answered(server);
     board_.learned_leader(status.leader_address);
   } else {

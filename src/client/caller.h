@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,6 +38,9 @@ class Caller {
   /// Within `done`, after a failure: whether because another process has the node's place.
   [[nodiscard]] bool replaced() const { return replaced_; }
 
+  /// Whether any server has ever answered. Any thread.
+  [[nodiscard]] bool was_answered() const { return was_answered_; }
+
   [[nodiscard]] Loop& loop() { return transport_.loop(); }
   [[nodiscard]] ServerBoard& board() { return board_; }
   [[nodiscard]] Random& random() { return random_; }
@@ -63,6 +67,7 @@ class Caller {
   std::unique_ptr<Call> search_;  ///< For the leader; one at a time.
   MonoTime next_search_{};
   bool replaced_ = false;
+  std::atomic<bool> was_answered_{false};
 };
 
 }  // namespace muster::client

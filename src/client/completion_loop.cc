@@ -21,6 +21,7 @@ CompletionLoop::CompletionLoop()
       thread_([this] { serve(); }) {}
 
 CompletionLoop::~CompletionLoop() {
+  // Client's destructor has looked before; no server's answer leads here.
   MUSTER_CHECK(!on_thread());
   post([this] { stopping_ = true; });
   thread_.join();
@@ -62,6 +63,7 @@ void* CompletionLoop::tag(std::function<void(bool)> done) {
 }
 
 void CompletionLoop::run(const std::function<void()>& task) {
+  // Runtime::run asks first, and runs the task at once where this would wait for itself.
   MUSTER_CHECK(!on_thread());
   std::promise<void> ran;
   post([&] {
@@ -121,6 +123,7 @@ void CompletionLoop::serve() {
   queue_->Shutdown();
   void* tag = nullptr;
   bool ok = false;
+  // Every other tag is counted in operations_, of which there are none left.
   while (queue_->Next(&tag, &ok)) MUSTER_CHECK(tag == nullptr);
 }
 

@@ -18,12 +18,26 @@ struct Stoppable {
 Client::Client(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
 
 Client::~Client() {
+  // A mistake in the program that uses the library, and no server's doing: the client's own thread
+  // would wait for itself.
   MUSTER_CHECK(!runtime_->loop().on_thread());
 }
 
 Error Client::would_wait_for_itself() {
   return {Errc::kInvalid,
           "a waiting call from a callback of the same client would wait for itself; use start()"};
+}
+
+Error Client::explained(const Error& error) const {
+  constexpr Duration kLookForReason = 1500ms;
+  if (error.code != Errc::kUnavailable && error.code != Errc::kAmbiguous) return error;
+  if (runtime_->caller().was_answered()) return error;
+  const auto why = runtime_->diagnose_tls(kLookForReason);
+  if (!why) return error;
+  // A request may have been sent before a server refused the certificate, and then was not read.
+  // Only the server knows, so the code stays.
+  return {error.code,
+          *why + (error.code == Errc::kAmbiguous ? "; the change may have happened" : "")};
 }
 
 void Client::submit(WireRequest request, const CallOptions& options, Caller::Done done) {

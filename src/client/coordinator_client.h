@@ -36,10 +36,14 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   /// Not on the client's own thread (from a callback): it would wait for itself. kInvalid there.
+  /// Where no server has ever answered this client it looks, for at most 1.5 s, whether TLS is the
+  /// reason.
   template <typename Request>
   Result<typename Request::Answer> call(const Request& request, const CallOptions& options = {}) {
     if (runtime_->loop().on_thread()) return would_wait_for_itself();
-    return async(request, options).get();
+    auto answer = async(request, options).get();
+    if (!answer) return explained(answer.error());
+    return answer;
   }
 
   template <typename Request>
@@ -77,6 +81,8 @@ class Client {
 
  private:
   static Error would_wait_for_itself();
+  /// The same, with the reason in the place of gRPC's words where TLS is the reason.
+  Error explained(const Error& error) const;
   void submit(WireRequest request, const CallOptions& options, Caller::Done done);
 
   std::unique_ptr<Runtime> runtime_;

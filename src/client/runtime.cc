@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "client/tls_diagnosis.h"
 #include "core/membership/validation.h"
 #include "platform/system_clock.h"
 
@@ -83,12 +84,22 @@ Result<std::unique_ptr<Runtime>> Runtime::open(std::vector<std::string> servers,
   if (Status status = retry.validate(); !status) return status.error();
   auto transport = GrpcTransport::open(tls);
   if (!transport) return transport.error();
-  std::unique_ptr<Runtime> runtime(new Runtime(std::move(*transport)));
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(*transport), servers, tls));
   runtime->run([&] {
     runtime->caller_ =
         std::make_unique<Caller>(*runtime->transport_, std::move(servers), retry, system_random());
   });
   return runtime;
+}
+
+std::optional<std::string> Runtime::diagnose_tls(Duration limit) const {
+  const MonoTime by = boot_now() + limit;
+  for (const std::string& server : servers_) {
+    const Duration left = by - boot_now();
+    if (left <= Duration(0)) break;
+    if (auto why = client::diagnose_tls(server, tls_, left)) return why;
+  }
+  return std::nullopt;
 }
 
 Runtime::~Runtime() {

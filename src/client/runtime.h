@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,12 +27,19 @@ class Runtime {
 
   [[nodiscard]] CompletionLoop& loop() { return transport_->loop(); }
   [[nodiscard]] Caller& caller() { return *caller_; }
+  /// Why TLS keeps this client from its servers, after a call that reached none of them; none when
+  /// that is not the reason. Blocks for up to `limit`, the resolver apart: not for the loop's
+  /// thread.
+  [[nodiscard]] std::optional<std::string> diagnose_tls(Duration limit) const;
   /// Runs `task` on the loop and waits for it; at once when this is the loop's thread.
   void run(const std::function<void()>& task);
 
  private:
-  explicit Runtime(std::unique_ptr<GrpcTransport> transport) : transport_(std::move(transport)) {}
+  Runtime(std::unique_ptr<GrpcTransport> transport, std::vector<std::string> servers, TlsFiles tls)
+      : servers_(std::move(servers)), tls_(std::move(tls)), transport_(std::move(transport)) {}
 
+  const std::vector<std::string> servers_;
+  const TlsFiles tls_;
   std::unique_ptr<GrpcTransport> transport_;
   std::unique_ptr<Caller> caller_;
 };

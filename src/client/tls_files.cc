@@ -1,7 +1,9 @@
 #include "client/tls_files.h"
 
+#include <cerrno>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 #include "platform/pki/certificate.h"
 
@@ -10,11 +12,14 @@ namespace {
 
 Result<std::string> read_file(const std::string& path) {
   if (path.empty()) return std::string();
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
+  const std::string why = errno == 0 ? "it is empty" : std::generic_category().message(errno);
   if (file) text << file.rdbuf();
   if (!file || text.str().empty()) {
-    return {Errc::kInvalid, "cannot read the file " + path + "; check its path and permissions"};
+    return {Errc::kInvalid,
+            "cannot read the file " + path + " (" + why + "); check its path and permissions"};
   }
   return text.str();
 }

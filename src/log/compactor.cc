@@ -11,6 +11,7 @@ constexpr int kTries = 5;
 
 void Compactor::start(Position position, std::unique_ptr<SnapshotReader> image,
                       Callback<Compacted> done) {
+  // The log starts one only while none runs (Impl::compact asks), whatever stores or clients do.
   MUSTER_CHECK(!running());
   done_ = std::move(done);
   image_ = std::move(image);

@@ -98,6 +98,9 @@ void ReplicatedLog::Impl::take_batch(std::vector<std::string>& commands) {
 }
 
 void ReplicatedLog::Impl::start_append() {
+  // lead() begins no term that may not write, and each way by which position_ moves on ends the
+  // term when it may not write any more: applying another's entry, a seal, and loading a snapshot.
+  // So no content of a store leads here.
   MUSTER_CHECK(may_write(position_, term_->epoch, term_->incarnation));
   busy_ = true;
   EntryHeader header;

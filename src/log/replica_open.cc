@@ -27,6 +27,7 @@ Error other_cluster(const Manifest& manifest, const std::string& wanted) {
 }  // namespace
 
 void ReplicatedLog::Impl::open(Callback<Done> done) {
+  // Called once, by the owner that has just made this log: no input leads here twice.
   MUSTER_CHECK(mode_ == Mode::kClosed);
   mode_ = Mode::kOpening;
   busy_ = true;
@@ -140,7 +141,12 @@ void ReplicatedLog::Impl::load_snapshot() {
     if (!read && !is_passing(read.code())) return stop(read.error());
     if (!read) return retry(&Impl::load_snapshot, read.error());
     const Manifest& manifest = manifest_.value();
-    MUSTER_CHECK(manifest.latest.has_value());
+    // Whatever is in the store ends no process: a manifest that lost its snapshot is damage (L1).
+    if (!manifest.latest) {
+      return stop({Errc::kCorrupt, context_.keys.manifest() +
+                                       " names no snapshot any more, though it did before or its "
+                                       "floor needs one"});
+    }
     const bool older = mode_ == Mode::kOpening && context_.options.use_previous_snapshot;
     if (!older) return start_loading(*manifest.latest);
     if (manifest.previous) return start_loading(*manifest.previous);

@@ -64,6 +64,7 @@ class HttpClient {
     /// PEM; what this side shows to servers that ask. Both or neither.
     std::string cert_file{};
     std::string key_file{};
+    bool tls13_only = false;  ///< Otherwise TLS 1.2 will do, as some object stores need it.
     std::size_t in_flight_max = 64;
     std::size_t waiting_max = 1024;
   };

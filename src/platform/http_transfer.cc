@@ -22,7 +22,8 @@ void Transfer::prepare(CURL* easy, const HttpClient::Options& options) {
   set(easy, CURLOPT_URL, request_.url.c_str());
   set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  set(easy, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(easy, CURLOPT_SSLVERSION,
+      static_cast<long>(options.tls13_only ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
   if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
   if (!options.cert_file.empty()) {
     set(easy, CURLOPT_SSLCERT, options.cert_file.c_str());

@@ -188,6 +188,8 @@ Address ServerConfig::own_peer() const {
   const auto own =
       std::find_if(peers.begin(), peers.end(), [this](const Peer& peer) { return peer.id == id; });
   if (own != peers.end()) return own->address;
+  // check_peers refuses a managed engine whose --peers do not name this server and that has no
+  // --peer-listen, and comes before every use; config_fuzz looks for a way around it.
   MUSTER_CHECK(peer_listen);
   return *peer_listen;
 }

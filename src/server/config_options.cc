@@ -171,7 +171,7 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_duration(c.connection_max_age, v); }},
       {"insecure", "", "Plaintext; on loopback only",
        [](Config& c, Text v) { return set_flag(c.insecure, v); }},
-      {"audit-log", "FILE", "Record every change there, as JSON lines",
+      {"audit-log", "FILE", "Record every change and every refused call there, as JSON lines",
        [](Config& c, Text v) { return set_text(c.audit_log, v); }},
       {"limits", "on|off", "Refuse clients that ask too often; off on loopback only",
        [](Config& c, Text v) { return set_flag(c.limited, v); }},

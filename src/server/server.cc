@@ -28,13 +28,6 @@ namespace {
 constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
 constexpr Duration kDrainLimit = 200ms;
 
-/// Calls that last: how long is no measure of anything.
-bool is_stream(const std::string& method) {
-  return method.ends_with("/WatchTopology") || method.ends_with("/HeartbeatStream") ||
-         method.ends_with("/PutStream") || method.ends_with("/Watch") ||
-         method.ends_with("/Backup");
-}
-
 /// Certificates at every door of this server are worth little when its engine has none.
 void warn_of_plaintext(const etcd::Address& engine) {
   if (engine.names_files()) return;
@@ -73,6 +66,7 @@ Status Server::start_guard() {
                  server::TlsKeeper::Options{{files.cert, files.key, files.ca, config_.crl_file},
                                             config_.crl_url,
                                             {config_.crl_refresh, config_.crl_max_age},
+                                            config_.data_dir,
                                             config_.id});
     tls_->on_change([this] {
       guard_->recheck();
@@ -304,7 +298,8 @@ void Server::restore() {
 bool Server::let_in(const rpc::CallPtr& call) {
   call->on_ended([this, method = call->method(), began = loop_.now()](const rpc::RpcStatus& end) {
     const Duration took = loop_.now() - began;
-    metrics_.rpc_ended(method, end.code, took, is_stream(method));
+    // How long a stream lasts is no measure of anything.
+    metrics_.rpc_ended(method, end.code, took, server::Guard::lasts(method));
     if (method.ends_with("/Heartbeat")) observer_.heartbeat_answered(took);
   });
   return guard_->admit(call);

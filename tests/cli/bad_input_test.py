@@ -139,10 +139,10 @@ class BadInputTest(unittest.TestCase):
         self.refused(self.asks(secure), UNREACHABLE, secure, "TLS", "--cacert")
         self.refused(self.asks(secure, *self.credentials("pki/ca.crt")), UNREACHABLE, secure, "--cert")
         self.refused(self.asks(secure, *self.credentials("other/ca.crt", "other/op")), UNREACHABLE,
-                     secure, "check --cacert")
+                     secure, "with --cacert")
         plain = self.listener(speak_http1)
         self.refused(self.asks(plain, *self.credentials("pki/ca.crt", "pki/op")), UNREACHABLE, plain,
-                     "that the server uses TLS")
+                     "does not use TLS")
 
     def test_files_that_do_not_fit_are_named_before_anything_is_sent(self):
         words = self.asks("127.0.0.1:1")

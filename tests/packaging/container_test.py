@@ -26,7 +26,8 @@ CONTAINERFILE = (ROOT / "packaging/container/Containerfile").read_text(encoding=
 MANIFEST = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
 RUN_BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/run.md").read_text(encoding="utf-8"),
                         re.M | re.S)
-(STATEFUL,) = [thing for thing in yaml.safe_load_all(MANIFEST) if thing["kind"] == "StatefulSet"]
+SETS = [thing for thing in yaml.safe_load_all(MANIFEST) if thing["kind"] == "StatefulSet"]
+STATEFUL = SETS[0]
 POD = STATEFUL["spec"]["template"]["spec"]
 IN_CONTAINERS = re.search(r"(?ms)^## In containers$(.*?)^## ",
                           (ROOT / "docs/operating.md").read_text(encoding="utf-8"))[1]
@@ -67,13 +68,23 @@ IN_THE_MANIFEST = [
     ("kind: Service", "kind: Servcie", "kind"),
     ("apiVersion: apps/v1", "apiVersion: apps/v1beta1", "kind"),
     ("      terminationGracePeriodSeconds: 20", "    terminationGracePeriodSeconds: 20", "no YAML"),
-    ("  replicas: 3", "  replicas: 3\n  replicas: 5", "twice"),
-    ("  replicas: 3", "  replicas: three", "replicas"),
-    ("  replicas: 3", "  replicas: 5", "--peers"),
+    ("  replicas: 1", "  replicas: 1\n  replicas: 5", "twice"),
+    ("  replicas: 1", "  replicas: three", "replicas"),
+    ("  replicas: 1", "  replicas: 3", "second replica"),
+    ("secretName: musterd-1-tls", "secretName: musterd-0-tls", "two servers"),
+    ("        seccompProfile: {type: RuntimeDefault}\n", "", "seccompProfile"),
+    ("seccompProfile: {type: RuntimeDefault}", "seccompProfile: {type: Unconfined}", "seccompProfile"),
+    ("      automountServiceAccountToken: false\n", "", "automountServiceAccountToken"),
+    ("automountServiceAccountToken: false", "automountServiceAccountToken: true", "automountServiceAccountToken"),
+    ("podSelector: {matchLabels: {app: musterd}}\n  policyTypes", "podSelector: {matchLabels: {app: m}}\n  policyTypes",
+     "NetworkPolicy"),
+    ("policyTypes: [Ingress, Egress]", "policyTypes: [Egress]", "NetworkPolicy"),
+    ("        - {port: 9000}\n", "        - {port: 9001}\n", "others than servers"),
+    ("    - from:\n        - podSelector: {matchLabels: {app: musterd}}\n      ports:\n        - {port: 9001}",
+     "    - ports:\n        - {port: 9001}", "others than servers"),
     ("readinessProbe:", "readynessProbe:", "no field"),
     ("  selector: {app: musterd}", "  selector: {app: muster}", "selects no pods"),
-    ("selector: {matchLabels: {app: musterd}}\n  template", "selector: {matchLabels: {app: m}}\n  template",
-     "selector"),
+    ("selector: {matchLabels: {app: musterd, server: musterd-0}}", "selector: {matchLabels: {app: m}}", "selector"),
     ("selector: {matchLabels: {app: musterd}}\n---", "selector: {matchLabels: {app: m}}\n---",
      "selects no pods"),
     ("labelSelector: {matchLabels: {app: musterd}}", "labelSelector: {matchLabels: {app: m}}", "affinity"),
@@ -85,7 +96,8 @@ IN_THE_MANIFEST = [
     ("runAsUser: 999", "runAsUser: 0", "root"),
     ("image: musterd:latest", "image: muster-d:latest", "no package"),
     ("- --engine=managed", "- --engines=managed", "no option"),
-    ("- --id=$(NAME)", "- --id=$(POD)", "env"),
+    ("- --id=musterd-0", "- --id=$(POD)", "env"),
+    ("- --id=musterd-1", "- --id=musterd-0", "--id"),
     ("- name: NAME", "- name: NA-ME", "variable"),
     ("- name: NAME", "- name: MUSTER_NAME", "does not read"),
     ("fieldPath: metadata.name", "fieldPath: metadata.nam", "no field metadata.nam"),
@@ -94,14 +106,14 @@ IN_THE_MANIFEST = [
     ("path: /healthz, port: http, scheme: HTTPS", "path: /healthz, port: http", "scheme"),
     ("containerPort: 9001", "containerPort: 9101", "ports"),
     ("--listen=0.0.0.0:9000", "--listen=127.0.0.1:9000", "--listen"),
-    ("musterd-2=musterd-2.musterd:9001", "musterd-2=musterd-2.muster:9001", "--peers"),
+    ("musterd-2=musterd-2-0.musterd:9001", "musterd-2=musterd-2-0.muster:9001", "--peers"),
     ("--advertise=$(NAME).musterd:9000", "--advertise=$(NAME):9000", "--advertise"),
     ("{name: state, mountPath", "{name: stat, mountPath", "no volume"),
     ("            - {name: tmp, mountPath: /tmp}\n", "", "not mounted"),
     ("mountPath: /tmp}", "mountPath: /var/lib/muster}", "mountPath"),
     ("--data-dir=/var/lib/muster", "--data-dir=/tmp", "--data-dir"),
     ("--cert=/etc/muster/tls/", "--cert=/etc/tls/", "--cert"),
-    ("            - --crl-file=/etc/muster/tls/crl.pem\n", "", "--crl-file"),
+    ("            - --crl-file=/etc/muster/ca/crl.pem\n", "", "--crl-file"),
     ("fsGroupChangePolicy: OnRootMismatch", "fsGroupChangePolicy: Always", "fsGroupChangePolicy"),
     ("memory: 128Mi", "memory: 128MB", "memory"),
 ]
@@ -157,25 +169,38 @@ class ContainerTest(unittest.TestCase):
                            env={"PATH": f"{self.facts.tree}/usr/bin:/usr/bin:/bin"})
             yield pathlib.Path(directory)
 
-    def test_the_secret_holds_what_the_pods_read_and_not_the_authoritys_key(self):
+    def test_each_pod_has_its_own_key_and_nobody_the_authoritys(self):
         with self.recipe_followed() as directory:
-            words = (directory / "words").read_text(encoding="utf-8").split()
-            given = {word.split("=")[1] for word in words if word.startswith("--from-file=")}
-            for file in given:
-                self.assertTrue((directory / file).is_file(), file)
-        secret = next(volume["secret"] for volume in POD["volumes"] if "secret" in volume)
-        self.assertEqual(words[:4], ["create", "secret", "generic", secret["secretName"]])
-        options = manifest.flags(POD["containers"][0]["args"])
-        read = {options[flag].rsplit("/", 1)[1].replace("$(NAME)", f"musterd-{n}")
-                for flag in manifest.TLS_FLAGS for n in range(STATEFUL["spec"]["replicas"])}
-        self.assertEqual({file.rsplit("/", 1)[1] for file in given}, read)
+            made = manifest.given((directory / "words").read_text(encoding="utf-8"))
+            for files in made.values():
+                for file in files.values():
+                    self.assertTrue((directory / file).is_file(), file)
+                    self.assertNotIn("ca.key", file)
+            for each in SETS:
+                server, pod = each["metadata"]["name"], each["spec"]["template"]["spec"]
+                options = manifest.flags(pod["containers"][0]["args"])
+                mounts = {mount["name"]: mount["mountPath"] for mount in pod["containers"][0]["volumeMounts"]}
+                there = {}
+                for volume in pod["volumes"]:
+                    name = volume.get("secret", {}).get("secretName") or volume.get("configMap", {}).get("name")
+                    for key, file in made.get(name, {}).items():
+                        there[f"{mounts[volume['name']]}/{key}"] = file
+                self.assertEqual({there.get(options[flag]) for flag in manifest.TLS_FLAGS},
+                                 {f"tls/{server}.crt", f"tls/{server}.key", "tls/ca.crt", "tls/crl.pem"})
+                self.assertEqual(sorted(there), sorted(options[flag] for flag in manifest.TLS_FLAGS), "and no more")
+
+    def test_the_servers_differ_in_their_name_only(self):
+        texts = [yaml.safe_dump(each).replace(each["metadata"]["name"], "SERVER") for each in SETS]
+        without_peers = {re.sub(r"--peers=\S+", "", text) for text in texts}
+        self.assertEqual(len(SETS), 3)
+        self.assertEqual(len(without_peers), 1)
 
     def test_certificates_have_every_name_that_a_client_may_dial(self):
         service = STATEFUL["spec"]["serviceName"]
         with self.recipe_followed() as directory:
-            for n in range(STATEFUL["spec"]["replicas"]):
-                pod = f"{STATEFUL['metadata']['name']}-{n}"
-                for name in (service, f"{pod}.{service}"):
+            for each in SETS:
+                pod = each["metadata"]["name"]
+                for name in (service, f"{pod}-0.{service}"):
                     for domain in ("", ".default.svc", ".default.svc.cluster.local"):
                         said = subprocess.run(
                             ["openssl", "x509", "-noout", "-checkhost", name + domain, "-in",
@@ -192,13 +217,13 @@ class ContainerTest(unittest.TestCase):
         self.assertIn(f" AS {words[words.index('--target') + 1]}\n", CONTAINERFILE)
         for file in [word for word in words if word.startswith("packaging/")]:
             self.assertTrue((ROOT / file).is_file(), file)
-        self.assertEqual({word for word in words if word.startswith("statefulset/")},
-                         {f"statefulset/{STATEFUL['metadata']['name']}"})
+        self.assertEqual({word.rstrip(";") for word in words if word.startswith("statefulset/")},
+                         {"statefulset/musterd-$n"})
         (container,) = POD["containers"]
         image = words[words.index("image") + 2]
         self.assertEqual(image.split(":")[0], f"{container['name']}={container['image'].split(':')[0]}")
-        (tls,) = [volume["secret"]["secretName"] for volume in POD["volumes"] if "secret" in volume]
-        self.assertEqual(words[words.index("patch") + 1:][:2], ["secret", tls])
+        (ca,) = [volume["configMap"]["name"] for volume in POD["volumes"] if "configMap" in volume]
+        self.assertIn(ca, words[words.index("configmap") + 1:][:2])
 
 
 unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -43,8 +43,9 @@ def flags(words):
 class Pods:
     """One StatefulSet or Deployment, and what it says about its pods."""
 
-    def __init__(self, thing, facts):
-        self.thing, self.facts, self.problems = thing, facts, []
+    def __init__(self, thing, facts, servers):
+        """`servers` are the names of all StatefulSets, each of which is one."""
+        self.thing, self.facts, self.servers, self.problems = thing, facts, servers, []
         self.name, self.spec = thing["metadata"]["name"], thing["spec"]
         self.labels = self.spec["template"]["metadata"]["labels"]
         self.pod = self.spec["template"]["spec"]
@@ -59,6 +60,10 @@ class Pods:
         security = self.pod.get("securityContext", {})
         if security.get("runAsUser") == 0:
             self.say("its pods run as root")
+        if security.get("seccompProfile", {}).get("type") != "RuntimeDefault":
+            self.say("seccompProfile: its pods may make every system call")
+        if self.pod.get("automountServiceAccountToken") is not False:
+            self.say("automountServiceAccountToken: its pods get a token that they do not need")
         if security.get("fsGroupChangePolicy") != "OnRootMismatch" and self.claims:
             self.say("fsGroupChangePolicy: each start opens its state to the group")
         affinity = self.pod.get("affinity", {}).get("podAntiAffinity", {})
@@ -144,10 +149,13 @@ class Pods:
 
     def judge_peers(self, options, ports):
         service = self.spec.get("serviceName")
-        pods = [f"{self.name}-{n}" for n in range(self.spec["replicas"])]
-        wanted = ",".join(f"{pod}={pod}.{service}:{ports.get('engine')}" for pod in pods)
+        if self.spec["replicas"] != 1:
+            self.say("a second replica would have the secret and the id of the first")
+        if options.get("--id") != self.name:
+            self.say("--id is not its name")
+        wanted = ",".join(f"{name}={name}-0.{service}:{ports.get('engine')}" for name in self.servers)
         if options.get("--peers") != wanted:
-            self.say(f"--peers is not its {len(pods)} pods: {wanted}")
+            self.say(f"--peers is not the pods of all servers: {wanted}")
         if options.get("--advertise") != f"$(NAME).{service}:{ports.get('grpc')}":
             self.say("--advertise is not the address of a pod")
 
@@ -174,8 +182,32 @@ def judge_others(things, pods):
             chosen = [each for each in pods if within(spec["selector"]["matchLabels"], each.labels)]
             if not chosen:
                 found.append(f"{name} selects no pods")
-            elif spec.get("maxUnavailable", 0) > (chosen[0].spec["replicas"] - 1) // 2:
+            elif spec.get("maxUnavailable", 0) > (sum(each.spec["replicas"] for each in chosen) - 1) // 2:
                 found.append(f"{name} lets the majority be taken away")
+    return found + judge_secrets(pods) + judge_network(things, pods)
+
+
+def judge_secrets(pods):
+    """No two of them have a secret in common."""
+    named = [volume["secret"]["secretName"] for each in pods for volume in each.pod.get("volumes", [])
+             if "secret" in volume]
+    return [f"the secret {name} is given to two servers" for name in sorted(set(named)) if named.count(name) > 1]
+
+
+def judge_network(things, pods):
+    """The engine's port is for servers only, wherever there are some."""
+    servers = [each for each in pods if each.thing["kind"] == "StatefulSet"]
+    policies = [thing["spec"] for thing in things if thing["kind"] == "NetworkPolicy"]
+    found = []
+    for each in servers:
+        mine = [policy for policy in policies if within(policy["podSelector"]["matchLabels"], each.labels)]
+        if not mine or not all({"Ingress", "Egress"} <= set(policy["policyTypes"]) for policy in mine):
+            found.append(f"{each.name}: no NetworkPolicy says who reaches it, and whom it reaches")
+        for rule in [rule for policy in mine for rule in policy.get("ingress", [])]:
+            sources = [peer.get("podSelector", {}).get("matchLabels", {}) for peer in rule.get("from", [])]
+            engine = not rule.get("ports") or 9001 in [port["port"] for port in rule["ports"]]
+            if engine and not (sources and all(within(labels, each.labels) for labels in sources)):
+                found.append(f"{each.name}: others than servers reach the engine's port")
     return found
 
 
@@ -184,6 +216,19 @@ def secret_recipe(text):
     head = re.match(r"(?:#.*\n)+", text)[0]
     kubectl = 'kubectl() { for word; do echo "$word" >>words; done; }\nset -eu\n'
     return kubectl + "\n".join(re.findall(r"^#   (.*)$", head, re.M))
+
+
+def given(words):
+    """What those words make: the name of a secret or configmap, to its keys and the files they come from."""
+    made, name = {}, None
+    for word in words.split("\n"):
+        if word.startswith("--from-file="):
+            key, file = word.removeprefix("--from-file=").split("=")
+            made[name][key] = file
+        elif word not in ("create", "secret", "generic", "configmap", ""):
+            name = word
+            made[name] = {}
+    return made
 
 
 def names_of(things):
@@ -200,7 +245,8 @@ def problems(text, facts):
     found = [misfit for thing in things for misfit in shapes.misfits_of_object(thing)]
     if found:
         return found
-    pods = [Pods(thing, facts) for thing in things if "template" in thing["spec"]]
+    servers = [thing["metadata"]["name"] for thing in things if thing["kind"] == "StatefulSet"]
+    pods = [Pods(thing, facts, servers) for thing in things if "template" in thing["spec"]]
     for each in pods:
         each.judge()
     of_pods = [words for each in pods for words in each.problems]

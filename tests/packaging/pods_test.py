@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the StatefulSet of packaging/kubernetes as a kubelet would, in a system with the packages: three
+"""Runs the StatefulSets of packaging/kubernetes as a kubelet would, in a system with the packages: three
 pods with a network, volumes and a user of their own, known to each other by name, over a root that cannot
 be written to; asks the probes, dials the service by its names, replaces a pod by one with another address,
 and revokes a certificate.
@@ -8,7 +8,6 @@ usage: pods_test.py --root SYSTEM    (as root, in a network, mounts and processe
 """
 import os
 import pathlib
-import re
 import shutil
 import ssl
 import stat
@@ -25,12 +24,14 @@ from facts import ROOT
 
 SYSTEM = pathlib.Path(sys.argv[2]).resolve()
 TEXT = (ROOT / "packaging/kubernetes/musterd.yaml").read_text(encoding="utf-8")
-(SET,) = [thing for thing in yaml.safe_load_all(TEXT) if thing["kind"] == "StatefulSet"]
+SETS = [thing for thing in yaml.safe_load_all(TEXT) if thing["kind"] == "StatefulSet"]
+SET = SETS[0]  # The others differ in their name.
 POD = SET["spec"]["template"]["spec"]
 (CONTAINER,) = POD["containers"]
 SERVICE = SET["spec"]["serviceName"]
 HOSTS = SYSTEM / "etc/hosts"
 WORK = SYSTEM / "var/tmp/secret"
+VOLUMES = SYSTEM / "var/tmp/volumes"
 DOMAINS = ("", ".default.svc", ".default.svc.cluster.local")
 
 START = """
@@ -67,12 +68,12 @@ def make_certificates():
         certs("issue", "--role", "admin", "--id", name)
 
 
-def lay_out_secret(directory, version):
-    """As a kubelet does: names that are links into a directory that is replaced as a whole."""
-    (mode,) = [each["secret"]["defaultMode"] for each in POD["volumes"] if "secret" in each]
+def lay_out(name, version, mode):
+    """A secret or configmap as a kubelet does: names that are links into a directory that is replaced as a whole."""
+    directory = VOLUMES / name
     (directory / f"..{version}").mkdir(parents=True)
-    for file in re.findall(r"--from-file=(\S+)", (WORK / "words").read_text(encoding="utf-8")):
-        inner = directory / f"..{version}" / pathlib.Path(file).name
+    for key, file in manifest.given((WORK / "words").read_text(encoding="utf-8"))[name].items():
+        inner = directory / f"..{version}" / key
         shutil.copyfile(WORK / file, inner)
         os.chown(inner, 0, POD["securityContext"]["fsGroup"])
         inner.chmod(mode)
@@ -80,6 +81,7 @@ def lay_out_secret(directory, version):
             (directory / inner.name).symlink_to(f"..data/{inner.name}")
     (directory / "..next").symlink_to(f"..{version}")
     (directory / "..next").rename(directory / "..data")
+    return directory
 
 
 def give_to_group(volume):
@@ -97,20 +99,24 @@ def give_to_group(volume):
 class Pod:
     """The volumes outlive it, its address does not."""
 
-    def __init__(self, number, secret, address):
-        self.name, self.address = f"{SET['metadata']['name']}-{number}", address
+    def __init__(self, number, address):
+        each = SETS[number]
+        self.name, self.address = f"{each['metadata']['name']}-0", address
         self.log = SYSTEM / f"var/tmp/{self.name}.log"
+        pod = each["spec"]["template"]["spec"]
+        given = {volume["name"]: volume.get("secret", {}).get("secretName") or volume.get("configMap", {}).get("name")
+                 for volume in pod["volumes"]}
+        (container,) = pod["containers"]
         mounts = []
-        for mount in CONTAINER["volumeMounts"]:
-            source = secret
-            if mount["name"] != "tls":
-                source = SYSTEM / f"var/tmp/volumes/{self.name}-{mount['name']}"
+        for mount in container["volumeMounts"]:
+            source = VOLUMES / (given.get(mount["name"]) or f"{self.name}-{mount['name']}")
+            if not given.get(mount["name"]):
                 source.mkdir(parents=True, exist_ok=True)
                 give_to_group(source)
             (SYSTEM / mount["mountPath"].lstrip("/")).mkdir(parents=True, exist_ok=True)
             mounts += [source, mount["mountPath"]]
         user, group = (str(POD["securityContext"][key]) for key in ("runAsUser", "fsGroup"))
-        words = [word.replace("$(NAME)", self.name) for word in entrypoint() + CONTAINER["args"]]
+        words = [word.replace("$(NAME)", self.name) for word in entrypoint() + container["args"]]
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 ["unshare", "--net", "--mount", "sh", "-euc", START, SYSTEM, user, group, *mounts, "--",
@@ -165,44 +171,47 @@ def check_names(pods):
 
 def check_private(pod):
     """etcd wants its directories for itself, and asks no questions of whoever enters the engine's."""
-    engine = SYSTEM / f"var/tmp/volumes/{pod.name}-state/engine"
+    engine = VOLUMES / f"{pod.name}-state/engine"
     for path in (engine, engine / "etcd", engine / "etcd/member"):
         assert path.stat().st_mode & 0o077 == 0, f"{path} is open to others than its user"
 
 
-def check_revocation(pods, secret):
+def check_revocation(pods):
     names = [f"{pod.name}.{SERVICE}" for pod in pods]
     for name in names:
         wait_for(f"{name} answers", lambda name=name: answers(name, "gone"))
     certs("revoke", "--id", "gone")
-    lay_out_secret(secret, 2)
+    lay_out("musterd-ca", 2, 0o644)
     for name in names:
         wait_for(f"{name} refuses what was revoked", lambda name=name: not answers(name, "gone"))
         wait_for(f"{name} answers others", lambda name=name: answers(name))
 
 
 def main():
-    secret = SYSTEM / "var/tmp/volumes/tls"
     make_certificates()
-    lay_out_secret(secret, 1)
+    lay_out("musterd-ca", 1, 0o644)
+    for each in SETS:
+        for volume in [volume for volume in each["spec"]["template"]["spec"]["volumes"] if "secret" in volume]:
+            lay_out(volume["secret"]["secretName"], 1, volume["secret"]["defaultMode"])
     make_switch("pods", "10.244.0.1")
-    pods = [Pod(n, secret, f"10.244.0.{10 + n}") for n in range(SET["spec"]["replicas"])]
+    pods = [Pod(n, f"10.244.0.{10 + n}") for n in range(len(SETS))]
     name_pods(pods)
     try:
         for pod in pods:
             wait_for(f"{pod.name} lives", lambda pod=pod: pod.probe("livenessProbe"))
             wait_for(f"{pod.name} is ready", lambda pod=pod: pod.probe("readinessProbe"))
         muster("node", "register", "o1", "--address", "10.0.0.7", "--port", "7000")
-        wait_for("all servers are known", lambda: all(pod.name in muster("server", "list") for pod in pods))
+        ids = [each["metadata"]["name"] for each in SETS]
+        wait_for("all servers are known", lambda: all(name in muster("server", "list") for name in ids))
         pods[1].process.kill()
         pods[1].process.wait()
-        pods[1] = Pod(1, secret, "10.244.0.21")
+        pods[1] = Pod(1, "10.244.0.21")
         name_pods(pods)
         wait_for("the new pod is ready", lambda: pods[1].probe("readinessProbe"))
         assert "o1" in muster("topology")
         check_names(pods)
         check_private(pods[1])
-        check_revocation(pods, secret)
+        check_revocation(pods)
     except BaseException:
         for pod in pods:
             print(f"---- {pod.name}\n{pod.log.read_text(encoding='utf-8')[-4000:]}")

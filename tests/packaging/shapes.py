@@ -27,19 +27,28 @@ _template = {
     "spec!": {
         "terminationGracePeriodSeconds": NUMBER,
         "securityContext": {"runAsNonRoot": FLAG, "runAsUser": NUMBER, "runAsGroup": NUMBER,
-                            "fsGroup": NUMBER, "fsGroupChangePolicy": TEXT},
+                            "fsGroup": NUMBER, "fsGroupChangePolicy": TEXT,
+                            "seccompProfile": {"type!": TEXT}},
+        "automountServiceAccountToken": FLAG,
         "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [
             {"weight!": NUMBER, "podAffinityTerm!": {"topologyKey!": TEXT,
                                                      "labelSelector!": _selector}}]}},
         "containers!": [_container],
         "volumes": [{"name!": TEXT, "secret": {"secretName!": TEXT, "defaultMode": NUMBER},
-                     "emptyDir": {}}],
+                     "configMap": {"name!": TEXT, "defaultMode": NUMBER}, "emptyDir": {}}],
     },
 }
 _claim = {"metadata!": {"name!": TEXT}, "spec!": {
     "accessModes!": [TEXT], "storageClassName": TEXT, "resources!": {"requests!": {"storage!": TEXT}}}}
 
+_policy_ports = [{"port!": PORT, "protocol": TEXT}]
+_policy_peers = [{"podSelector": _selector, "namespaceSelector": _selector}]
+
 KINDS = {
+    ("networking.k8s.io/v1", "NetworkPolicy"): {"spec!": {
+        "podSelector!": _selector, "policyTypes!": [TEXT],
+        "ingress": [{"from": _policy_peers, "ports": _policy_ports}],
+        "egress": [{"to": _policy_peers, "ports": _policy_ports}]}},
     ("v1", "Service"): {"spec!": {
         "clusterIP": TEXT, "publishNotReadyAddresses": FLAG, "selector!": MAP,
         "ports!": [{"name": TEXT, "port!": NUMBER, "targetPort": PORT, "protocol": TEXT}]}},

@@ -88,6 +88,20 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatWantsCertificatesIsShownThemOrNamedAsThe
               HasSubstr("/nowhere"));
 }
 
+// A stand-in that speaks TLS 1.2 at most: as good a member as any to who would accept that.
+TEST_F(TlsExternalEngineTest, AnEtcdThatSpeaksOlderTlsIsNamedAsTheReason) {
+  const std::string port = std::to_string(free_port());
+  ChildProcess old({"openssl", "s_server", "-tls1_2", "-quiet", "-www", "-accept",
+                    "127.0.0.1:" + port, "-cert", file("s2.crt"), "-key", file("s2.key")});
+  const std::string url = "etcd://127.0.0.1:" + port + "/muster?cacert=" + file("ca.crt");
+  ASSERT_TRUE(eventually([&] {
+    return run_program({"curl", "-s", "--max-time", "5", "-o", "/dev/null", "--cacert",
+                        file("ca.crt"), "https://127.0.0.1:" + port + "/health"}) == 0;
+  }));
+  EXPECT_THAT(refusal(url), ::testing::HasSubstr("protocol version"));
+  old.kill();
+}
+
 // Takes about 7 s: a real etcd starts twice, and the server tells that it waits only when a first
 // request to nobody has failed.
 TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {

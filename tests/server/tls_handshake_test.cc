@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {
@@ -15,6 +18,11 @@ class TlsHandshakeTest : public TlsScene {
     return run_program({"sh", "-c",
                         "timeout 30 openssl s_client -connect " + server.address() + " " + more +
                             " </dev/null >/dev/null 2>&1"});
+  }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ostringstream bytes;
+    bytes << std::ifstream(file(name)).rdbuf();
+    return bytes.str();
   }
 };
 
@@ -44,6 +52,32 @@ TEST_F(TlsHandshakeTest, OnlyCertificatesThatCountAreLetIn) {
   EXPECT_FALSE(lets_in(*server, ca_.issue(nameless))) << "no role";
   pki::CertificateOrder odd = order("node", "not an id");
   EXPECT_FALSE(lets_in(*server, ca_.issue(odd))) << "a common name that is no id";
+}
+
+// Each made by openssl, as another authority's program might make them.
+TEST_F(TlsHandshakeTest, AWildcardNameOrNoStatedUseIsRefused) {
+  write_file("ca.key", ca_.key_pem());
+  const auto made = [this](const std::string& names, const std::string& uses) {
+    write_file("ext", "subjectAltName=URI:muster:role:node" + names + "\n" +
+                          (uses.empty() ? "" : "extendedKeyUsage=" + uses + "\n"));
+    EXPECT_EQ(
+        run_program({"sh", "-ec",
+                     "cd \"$0\"; openssl req -newkey ec -pkeyopt "
+                     "ec_paramgen_curve:P-256 -nodes -keyout made.key -subj /CN=n1 2>openssl.log |"
+                     "openssl x509 -req -CA ca.crt -CAkey ca.key -days 1 -extfile ext "
+                     "-out made.crt 2>>openssl.log",
+                     dir_.path().string()}),
+        0);
+    return Pair{read("made.crt"), read("made.key"), {}};
+  };
+  const auto server = start("s1");
+  EXPECT_TRUE(lets_in(*server, made(",DNS:n1.example", "clientAuth")));
+  EXPECT_FALSE(lets_in(*server, made(",DNS:n1.example", ""))) << "no extended key usage";
+  EXPECT_FALSE(lets_in(*server, made(",DNS:n1.example", "serverAuth"))) << "another use";
+  EXPECT_FALSE(lets_in(*server, made(",DNS:n1.example", "codeSigning"))) << "another use";
+  EXPECT_FALSE(lets_in(*server, made(",DNS:n1.example,DNS:*.example", "clientAuth"))) << "wildcard";
+  EXPECT_THAT(server->log(), HasSubstr("lacks the extended key usage clientAuth"));
+  EXPECT_THAT(server->log(), HasSubstr("wildcard name"));
 }
 
 TEST_F(TlsHandshakeTest, OlderTlsAndPlaintextAreRefused) {

@@ -1,13 +1,16 @@
 # shellcheck shell=bash
-# ./dev fuzz: every *_fuzz.cc for a while, two at once, each with a corpus that grows over runs.
+# ./dev fuzz: every *_fuzz.cc for a while, two at once, each with a corpus that grows over runs and begins with
+# tests/fuzz/NAME where that is.
 
 # fuzz_one SECONDS TARGET: the log is shown only when something was found.
 fuzz_one() {
   local seconds=$1 target=$2 dir=build/fuzz/corpus/$2 found=build/fuzz/found/$2
+  local seeds=()
+  if [[ -d tests/fuzz/$target ]]; then seeds=("tests/fuzz/$target"); fi
   mkdir -p "$dir" "$found"
   say "    $target: $seconds s, corpus of $(find "$dir" -type f | wc -l)"
   if build/fuzz/bin/"$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
-    -artifact_prefix="$found/" "$dir" >"$found.log" 2>&1; then
+    -artifact_prefix="$found/" "$dir" "${seeds[@]}" >"$found.log" 2>&1; then
     say "    $target: nothing found, corpus now $(find "$dir" -type f | wc -l)"
   else
     tail -n 60 "$found.log"

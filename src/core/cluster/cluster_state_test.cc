@@ -195,6 +195,16 @@ TEST_F(ClusterStateTest, ValidationNamesTheFieldAndTheRule) {
     EXPECT_TRUE(validate(never).is(Errc::kInvalid));
   }
   EXPECT_TRUE(validate(AnnounceServer{"s1", "", "", 1, {}}).is(Errc::kInvalid));
+  // Clients are told them in headers and on terminals.
+  for (const char* address : {"h1:9000\r\nx-evil: 1", "h1:9000\n", "h1", "h1:0", "h1:70000",
+                              ":9000", "a b:1", "[::1:9000", "::1:9000", "h1:9000 ", "\x1b[2J:1"}) {
+    EXPECT_TRUE(validate(AnnounceServer{"s1", address, "", 1, {}}).is(Errc::kInvalid)) << address;
+  }
+  for (const char* address : {"h1.example:9000", "127.0.0.1:1", "[::1]:65535"}) {
+    EXPECT_TRUE(validate(AnnounceServer{"s1", address, "0.1.0", 1, {}}).ok()) << address;
+  }
+  EXPECT_TRUE(validate(AnnounceServer{"s1\r\n", "h:1", "", 1, {}}).is(Errc::kInvalid));
+  EXPECT_TRUE(validate(AnnounceServer{"s1", "h:1", "0.1\r\n", 1, {}}).is(Errc::kInvalid));
   EXPECT_TRUE(validate(StorePut{"plugin=coordinator/namespace=x/state.json", "{}", {}, {}, {}}));
 }
 

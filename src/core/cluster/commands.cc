@@ -181,10 +181,14 @@ struct Validate {
     return validate_key(c.key);
   }
   Status operator()(const AnnounceServer& c) const {
-    if (c.address.empty() || c.address.size() > membership::kTextBytesMax) {
-      return {Errc::kInvalid, "address must have 1 to 1024 bytes"};
+    // All three are shown to clients, in headers and on terminals.
+    if (Status s = membership::validate_endpoint(c.address); !s) return s;
+    if (c.version.size() > 64 || !printable(c.version)) {
+      return {Errc::kInvalid, "version must have at most 64 printable ASCII characters"};
     }
-    if (c.version.size() > 64) return {Errc::kInvalid, "version must have at most 64 bytes"};
+    if (!printable(c.id)) {
+      return {Errc::kInvalid, "id of a server must have printable ASCII characters only"};
+    }
     return server_id(c.id);
   }
   Status operator()(const ForgetServer& c) const { return server_id(c.id); }
@@ -197,6 +201,9 @@ struct Validate {
     return Done{};
   }
 
+  static bool printable(const std::string& text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
+  }
   static Status condition(const KvCondition& when) {
     if (when != KvCondition(AtRevision{0})) return Done{};
     return {Errc::kInvalid, "at_revision must be above 0"};

@@ -127,5 +127,14 @@ TEST(TokenBucketTest, WhatIsGivenBackCanBeTakenAgainAndNoMore) {
   EXPECT_EQ(bucket.available(now), 2U);
 }
 
+TEST(TokenBucketTest, WhatHasRefilledUntilATokenIsGivenBackIsCountedOnce) {
+  const MonoTime later = kStart + 12s;  // Two tokens' time.
+  TokenBucket bucket({10, 10}, kStart);
+  ASSERT_TRUE(bucket.try_take(kStart, 10));
+  bucket.give_back(later);
+  EXPECT_EQ(bucket.available(later), 3U);
+  EXPECT_EQ(bucket.available(later + 6s), 4U);
+}
+
 }  // namespace token_bucket_test
 }  // namespace muster

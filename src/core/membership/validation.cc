@@ -101,6 +101,21 @@ Status validate_address(std::string_view address) {
                  "most 253 characters");
 }
 
+Status validate_endpoint(std::string_view endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon != std::string_view::npos) {
+    std::string_view host = endpoint.substr(0, colon);
+    const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    if (bracketed) host = host.substr(1, host.size() - 2);
+    const auto port = parse_unsigned(endpoint.substr(colon + 1));
+    if (port && *port >= 1 && *port <= 65535 &&
+        (bracketed ? is_ipv6(host) : is_ipv4(host) || is_hostname(host))) {
+      return Done{};
+    }
+  }
+  return invalid("address " + shown(endpoint) + " must be host:port or [IPv6 address]:port");
+}
+
 Status validate_port(std::uint32_t port) {
   if (port >= 1 && port <= 65535) return Done{};
   return invalid("port " + std::to_string(port) + " must be between 1 and 65535");

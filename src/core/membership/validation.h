@@ -16,6 +16,9 @@ namespace muster::membership {
 [[nodiscard]] Status validate_node_id(std::string_view id);
 /// An IPv4 address, an IPv6 address without brackets or zone, or a host name (RFC 1123).
 [[nodiscard]] Status validate_address(std::string_view address);
+/// host:port or [v6]:port, of a host that validate_address takes. So nothing that ends a line or a
+/// header gets into one.
+[[nodiscard]] Status validate_endpoint(std::string_view endpoint);
 [[nodiscard]] Status validate_port(std::uint32_t port);
 /// 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] Status validate_generation(std::string_view uuid);

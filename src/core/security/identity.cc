@@ -106,7 +106,11 @@ Result<Identity> identify(const CertificateNames& names) {
   }
   for (const auto* list : {&names.dns_names, &names.ip_addresses}) {
     for (const std::string& address : *list) {
-      // Others, wildcards for example, are the address of no node; they serve other purposes.
+      // One that stands for many hosts would let its holder be any of them to who compares names.
+      if (address.find('*') != std::string::npos) {
+        return denied("the certificate holds a wildcard name; it must name each of its hosts");
+      }
+      // Others that are the address of no node serve other purposes.
       if (validate_address(address)) who.addresses.push_back(canonical_address(address));
     }
   }

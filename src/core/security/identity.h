@@ -35,7 +35,8 @@ struct Identity {
 };
 
 /// kDenied unless the names are exactly of that form. A `muster:` URI that is not known is refused,
-/// not passed over: it may be a restriction that this version does not know yet.
+/// not passed over: it may be a restriction that this version does not know yet. A wildcard among
+/// the host names is refused as well.
 [[nodiscard]] Result<Identity> identify(const CertificateNames& names);
 
 /// Whether it may speak for this node: a node for itself, an agent for those it carries, a server

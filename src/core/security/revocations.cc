@@ -31,14 +31,32 @@ Status Revocations::check(const IssuerRevocations& list, WallTime wall) const {
   if (wall >= list.next_update) {
     return corrupt(list, "has run out; have its authority make a new one");
   }
-  const auto known = by_issuer_.find(list.issuer);
-  if (known != by_issuer_.end() && list.this_update < known->second.this_update) {
-    return corrupt(list, "is older than one already in use");
+  const auto known = newest_.find({list.issuer, list.key});
+  if (known != newest_.end() && list.this_update < known->second) {
+    return corrupt(list, "is older than one accepted before");
   }
   return Done{};
 }
 
+void Revocations::remember(const std::vector<RevocationMark>& marks) {
+  for (const RevocationMark& mark : marks) {
+    WallTime& newest = newest_.try_emplace({mark.issuer, mark.key}, mark.this_update).first->second;
+    newest = std::max(newest, mark.this_update);
+  }
+}
+
+std::vector<RevocationMark> Revocations::marks() const {
+  std::vector<RevocationMark> all;
+  for (const auto& [whose, newest] : newest_) all.push_back({whose.first, whose.second, newest});
+  return all;
+}
+
 Status Revocations::accept(std::vector<IssuerRevocations> lists, MonoTime begun, WallTime wall) {
+  std::vector<RevocationMark> marks;
+  for (const IssuerRevocations& list : lists) {
+    if (Status status = check(list, wall); !status) return status;
+    marks.push_back({list.issuer, list.key, list.this_update});
+  }
   std::map<std::string, IssuerRevocations> merged;
   for (IssuerRevocations& list : lists) {
     const auto it = merged.find(list.issuer);
@@ -49,9 +67,7 @@ Status Revocations::accept(std::vector<IssuerRevocations> lists, MonoTime begun,
       merged.emplace(std::move(issuer), std::move(list));
     }
   }
-  for (const auto& [issuer, list] : merged) {
-    if (Status status = check(list, wall); !status) return status;
-  }
+  remember(marks);
   by_issuer_ = std::move(merged);
   accepted_at_ = begun;
   failing_ = false;

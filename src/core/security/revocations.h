@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -15,9 +16,20 @@ namespace muster::security {
 /// What one authority has revoked, from a list whose signature somebody has verified.
 struct IssuerRevocations {
   std::string issuer;
+  /// Names the key that signed the list: an authority that changes its key keeps its name.
+  std::string key;
   WallTime this_update;
   WallTime next_update;
   std::unordered_set<std::string> serials;
+};
+
+/// The newest list ever accepted of one key of an authority. Nothing older counts again, also after
+/// a restart, and however many lists of others came between.
+struct RevocationMark {
+  std::string issuer;
+  std::string key;
+  WallTime this_update;
+  bool operator==(const RevocationMark&) const = default;
 };
 
 enum class Standing {
@@ -40,9 +52,14 @@ class Revocations {
   };
   explicit Revocations(Options options) : options_(options) {}
 
+  /// Takes over what an earlier process has accepted; the later mark of a key counts.
+  void remember(const std::vector<RevocationMark>& marks);
+  /// One for every key that ever signed a list which was accepted; to be kept across restarts.
+  [[nodiscard]] std::vector<RevocationMark> marks() const;
+
   /// Replaces what is known by these lists, which were asked for at `begun`. kCorrupt, and the
-  /// lists at hand stay, when one has run out, is not yet in force, or is older than one already
-  /// accepted from its issuer: a replayed list would bring revoked certificates back.
+  /// lists at hand stay, when one has expired, is not yet in force, or is older than one ever
+  /// accepted from the same key: a replayed list would bring revoked certificates back.
   [[nodiscard]] Status accept(std::vector<IssuerRevocations> lists, MonoTime begun, WallTime wall);
   /// The lists could not be had, or were no good.
   void note_failure();
@@ -75,6 +92,9 @@ class Revocations {
 
   Options options_;
   std::map<std::string, IssuerRevocations> by_issuer_;
+  /// By issuer and key. Never shrinks: an issuer whose list is left out for a while is not
+  /// forgotten.
+  std::map<std::pair<std::string, std::string>, WallTime> newest_;
   std::optional<MonoTime> accepted_at_;
   bool failing_ = false;
   std::uint64_t failures_ = 0;

@@ -12,8 +12,8 @@ constexpr MonoTime kStart{100h};
 constexpr WallTime kNoon = wall_from_ms(1'800'000'000'000);
 
 IssuerRevocations list(std::unordered_set<std::string> serials, WallTime from = kNoon,
-                       const std::string& issuer = "CN=A") {
-  return {issuer, from, from + 24h, std::move(serials)};
+                       const std::string& issuer = "CN=A", const std::string& key = "1") {
+  return {issuer, key, from, from + 24h, std::move(serials)};
 }
 
 class RevocationsTest : public ::testing::Test {
@@ -123,6 +123,52 @@ TEST_F(RevocationsTest, AnOlderListBringsNobodyBack) {
   EXPECT_TRUE(older.is(Errc::kCorrupt));
   EXPECT_EQ(at(1min, "ab"), Standing::kRevoked);
   EXPECT_TRUE(accept(list({"ab"}, kNoon), 1min).ok());
+}
+
+// A list of another issuer comes between: what the first one said is not forgotten.
+TEST_F(RevocationsTest, ADetourOverAnotherIssuersListBringsNobodyBack) {
+  ASSERT_TRUE(accept(list({"ab"}, kNoon)).ok());
+  ASSERT_TRUE(accept(list({}, kNoon, "CN=B")).ok());
+  EXPECT_TRUE(accept(list({}, kNoon - 1s)).is(Errc::kCorrupt));
+  EXPECT_EQ(at(0s, "ab"), Standing::kUnknown);
+  ASSERT_TRUE(accept(list({"ab"}, kNoon)).ok());
+  EXPECT_EQ(at(0s, "ab"), Standing::kRevoked);
+}
+
+TEST_F(RevocationsTest, MarksOfAnEarlierRunCountAndNeverFall) {
+  const std::vector<RevocationMark> earlier{{"CN=A", "1", kNoon}, {"CN=B", "1", kNoon - 1h}};
+  revocations.remember(earlier);
+  EXPECT_EQ(revocations.marks(), earlier);
+  EXPECT_TRUE(accept(list({}, kNoon - 1s)).is(Errc::kCorrupt));
+  ASSERT_TRUE(accept(list({}, kNoon + 1s)).ok());
+  revocations.remember(earlier);
+  EXPECT_EQ(revocations.marks().front().this_update, kNoon + 1s);
+}
+
+// Both keys of an authority that has changed its key sign lists; a new list of one must not carry
+// an old list of the other in.
+TEST_F(RevocationsTest, EachKeyOfAnIssuerHasAMarkOfItsOwn) {
+  const auto both = [this](WallTime first, WallTime second) {
+    return revocations.accept({list({}, first, "CN=A", "1"), list({"ab"}, second, "CN=A", "2")},
+                              kStart, kNoon);
+  };
+  ASSERT_TRUE(both(kNoon - 2h, kNoon - 1h).ok());
+  EXPECT_TRUE(both(kNoon, kNoon - 90min).is(Errc::kCorrupt));
+  EXPECT_TRUE(both(kNoon - 2h, kNoon).ok());
+}
+
+TEST_F(RevocationsTest, OfTwoListsUnderOneNameTheOneThatExpiresFirstCounts) {
+  for (const bool brief_first : {true, false}) {
+    IssuerRevocations brief = list({"ab"}, kNoon, "CN=A", "1");
+    brief.next_update = kNoon + 10min;
+    IssuerRevocations lasting = list({"cd"}, kNoon, "CN=A", "2");
+    std::vector<IssuerRevocations> both{brief, lasting};
+    if (!brief_first) std::swap(both[0], both[1]);
+    ASSERT_TRUE(revocations.accept(both, kStart, kNoon).ok());
+    EXPECT_EQ(at(10min - 1ms, "ac"), Standing::kGood);
+    EXPECT_EQ(at(10min, "ac"), Standing::kUnknown);
+    EXPECT_THAT(closed(10min).value_or(""), HasSubstr("CN=A has run out"));
+  }
 }
 
 TEST_F(RevocationsTest, AListOfTheFutureIsRefusedBeyondAClocksSkew) {

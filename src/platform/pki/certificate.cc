@@ -66,7 +66,15 @@ Status read_alternative_names(const X509* certificate, CertificateFacts& facts) 
   return Done{};
 }
 
-Result<CertificateFacts> read_facts(const X509* certificate) {
+/// Without the extension OpenSSL would allow every use.
+void read_uses(X509* certificate, CertificateFacts& facts) {
+  if ((X509_get_extension_flags(certificate) & EXFLAG_XKUSAGE) == 0) return;
+  const std::uint32_t uses = X509_get_extended_key_usage(certificate);
+  facts.client_auth = (uses & XKU_SSL_CLIENT) != 0;
+  facts.server_auth = (uses & XKU_SSL_SERVER) != 0;
+}
+
+Result<CertificateFacts> read_facts(X509* certificate) {
   CertificateFacts facts;
   facts.subject = to_text(X509_get_subject_name(certificate));
   facts.issuer = to_text(X509_get_issuer_name(certificate));
@@ -76,6 +84,7 @@ Result<CertificateFacts> read_facts(const X509* certificate) {
   if (!from || !to) return {Errc::kInvalid, "the certificate's validity cannot be read"};
   facts.not_before = *from;
   facts.not_after = *to;
+  read_uses(certificate, facts);
   if (Status status = read_common_names(certificate, facts); !status) return status.error();
   if (Status status = read_alternative_names(certificate, facts); !status) return status.error();
   return facts;

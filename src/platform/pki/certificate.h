@@ -23,6 +23,8 @@ struct CertificateFacts {
   std::vector<std::string> dns_names;
   std::vector<std::string> ip_addresses;  ///< As inet_ntop writes them.
   std::vector<std::string> uris;
+  bool client_auth = false;  ///< Its extended key usage names clientAuth: it is not merely absent.
+  bool server_auth = false;  ///< Likewise serverAuth.
   WallTime not_before;
   WallTime not_after;
 };

@@ -3,7 +3,10 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 
+#include <array>
+
 #include "base/check.h"
+#include "base/text.h"
 #include "platform/pki/openssl.h"
 
 namespace muster::pki {
@@ -19,13 +22,25 @@ bool is_signed_by(X509_CRL* list, const Certificate& authority) {
          X509_CRL_verify(list, X509_get0_pubkey(authority.get())) == 1;
 }
 
+std::string fingerprint(const Certificate& authority) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  // Of the authority's own key, whose certificate was parsed: SHA-256 is always there.
+  MUSTER_CHECK(X509_pubkey_digest(authority.get(), EVP_sha256(), digest.data(), &size) == 1);
+  return muster::to_hex(std::span<const unsigned char>(digest).first(size));
+}
+
 Result<RevocationList> read_verified(X509_CRL* list, std::span<const Certificate> authorities) {
-  bool known = false;
-  for (const Certificate& authority : authorities) known = known || is_signed_by(list, authority);
-  ERR_clear_error();
   RevocationList read;
   read.issuer = to_text(X509_CRL_get_issuer(list));
-  if (!known) return corrupt("of " + read.issuer + " is not signed by an authority in use");
+  for (const Certificate& authority : authorities) {
+    if (!is_signed_by(list, authority)) continue;
+    read.key = fingerprint(authority);
+    break;
+  }
+  ERR_clear_error();
+  if (read.key.empty())
+    return corrupt("of " + read.issuer + " is not signed by an authority in use");
   if (X509_CRL_get_ext_by_critical(list, 1, -1) >= 0) {
     return corrupt("of " + read.issuer + " is not complete: it has a critical extension");
   }

@@ -17,6 +17,7 @@ namespace muster::pki {
 /// A list of revoked certificates whose signature has been verified.
 struct RevocationList {
   std::string issuer;  ///< As CertificateFacts::issuer of the certificates it judges.
+  std::string key;     ///< SHA-256 of the public key that verified it, in hexadecimal.
   WallTime this_update;
   WallTime next_update;
   std::unordered_set<std::string> serials;  ///< As CertificateFacts::serial.

@@ -81,6 +81,7 @@ std::string EngineOptions::store_url() const {
 }
 
 EngineOptions engine_options(const ServerConfig& config, const std::string& contact) {
+  // Server asks for them only where config_.managed(); no option makes it do otherwise.
   MUSTER_CHECK(config.managed());
   EngineOptions options;
   options.name = config.id;

@@ -59,7 +59,8 @@ PeerView read_view(const std::string& body) {
 }
 
 PeerViews::PeerViews(Loop& loop, const TlsFiles& tls)
-    : http_(loop, {.ca_file = tls.ca, .cert_file = tls.cert, .key_file = tls.key}) {}
+    : http_(loop,
+            {.ca_file = tls.ca, .cert_file = tls.cert, .key_file = tls.key, .tls13_only = true}) {}
 
 void PeerViews::look(const std::map<std::string, std::string>& urls, MonoTime by,
                      std::function<void(std::map<std::string, PeerView>)> done) {

@@ -15,7 +15,8 @@ namespace {
 int only_servers(int good, X509_STORE_CTX* chain) {
   if (good != 1 || X509_STORE_CTX_get_error_depth(chain) != 0) return good;
   X509* shown = X509_STORE_CTX_get_current_cert(chain);
-  if (X509_check_host(shown, security::kServerName, 0, 0, nullptr) == 1) return 1;
+  if (X509_check_host(shown, security::kServerName, 0, X509_CHECK_FLAG_NO_WILDCARDS, nullptr) == 1)
+    return 1;
   X509_STORE_CTX_set_error(chain, X509_V_ERR_HOSTNAME_MISMATCH);
   return 0;
 }

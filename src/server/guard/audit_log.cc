@@ -26,6 +26,12 @@ Status AuditLog::open() {
     return {Errc::kUnavailable, "cannot open the audit log " + options_.path + ": " +
                                     std::generic_category().message(errno)};
   }
+  // A file that was there keeps its mode otherwise; a pipe or a device is somebody else's.
+  if (S_ISREG(facts.st_mode) && (facts.st_mode & 0177U) != 0 && ::fchmod(file.get(), 0600) != 0) {
+    return {Errc::kUnavailable,
+            "cannot make the audit log " + options_.path +
+                " private (mode 0600): " + std::generic_category().message(errno)};
+  }
   file_ = std::move(file);
   bytes_ = static_cast<std::uint64_t>(facts.st_size);
   return Done{};
@@ -39,7 +45,9 @@ std::string AuditLog::numbered(std::uint32_t number) const {
 // push every one of them out. A process that has run out of descriptors is such a case.
 void AuditLog::rotate() {
   const std::string fresh = options_.path + ".new";
-  UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  // One that somebody left there may have any mode, or be a link.
+  ::unlink(fresh.c_str());
+  UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!file.valid()) {
     return log_error("the audit log could not be rotated",
                      {{"file", fresh}, {"reason", std::generic_category().message(errno)}});

@@ -60,6 +60,29 @@ TEST(AuditLogTest, OldFilesAreKeptUpToTheirNumber) {
   EXPECT_EQ(log.lost(), 0U);
 }
 
+unsigned mode(const std::string& path) {
+  struct stat facts {};
+  return ::stat(path.c_str(), &facts) == 0 ? facts.st_mode & 0777U : 0U;
+}
+
+TEST(AuditLogTest, EveryFileIsForItsOwnerOnlyWhateverWasThere) {
+  const TestDirectory directory;
+  const mode_t open = ::umask(0);
+  directory.write("audit", "");
+  ASSERT_EQ(::chmod(directory.file("audit").c_str(), 0644), 0);
+  // Left behind by somebody, where the next file is made.
+  directory.write("audit.new", "");
+  ASSERT_EQ(::chmod(directory.file("audit.new").c_str(), 0666), 0);
+  AuditLog log({directory.file("audit"), 400, 3});
+  ASSERT_TRUE(log.open().ok());
+  EXPECT_EQ(mode(directory.file("audit")), 0600U);
+  for (int i = 0; i < 20; ++i) log.write(entry("n" + std::to_string(i)));
+  ::umask(open);
+  for (const char* name : {"audit", "audit.1", "audit.2"}) {
+    EXPECT_EQ(mode(directory.file(name)), 0600U) << name;
+  }
+}
+
 TEST(AuditLogTest, NoOldFileGoesWhileNoNewOneCanBeMade) {
   set_log_sink({});
   const TestDirectory directory;

@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "server/guard/subject.h"
+#include "server/rpc/streams.h"
 
 namespace muster::server {
 namespace {
@@ -15,12 +17,21 @@ constexpr Duration kSweepInterval = 2s;
 /// What a client whose call was ended gets to take notice, before the call is cut.
 constexpr Duration kCutAfter = 500ms;
 
-bool lasts(security::Call what) {
-  using enum security::Call;
-  return what == kWatchTopology || what == kHeartbeatStream || what == kStoreWatch ||
-         what == kStorePutStream || what == kBackup || what == kGrpcHealthWatch ||
-         what == kGrpcReflection;
+/// Looked up once: every call asks.
+bool is_stream(security::Call what) {
+  static const std::vector<bool> streams = [] {
+    std::vector<bool> all;
+    for (const auto& row : security::permissions()) {
+      all.push_back(rpc::is_stream(std::string(row.name)));
+    }
+    return all;
+  }();
+  return streams[static_cast<std::size_t>(what)];
 }
+
+/// Of each caller's refused attempts so many are recorded: a flood of them would push out what has
+/// been done. Callers beyond the table's share the second rate.
+constexpr ClientLimiter::Options kRefusalsRecorded{{10, 20}, {60, 60}, 4096};
 
 /// What changes something, heartbeats apart: they are too many, and say nothing new.
 bool is_write(security::Call what) {
@@ -74,11 +85,14 @@ const char* reason(LimitedCall call) {
 }  // namespace
 
 Guard::Guard(Loop& loop, Options options)
-    : loop_(loop), options_(std::move(options)), sweep_(loop) {
+    : loop_(loop),
+      options_(std::move(options)),
+      refusals_(kRefusalsRecorded, loop.now()),
+      sweep_(loop) {
   if (options_.limits) limits_.emplace(*options_.limits, loop_.now());
 }
 
-Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call, security::Call what) const {
+Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call) const {
   auto caller = std::make_shared<Caller>();
   caller->host = call.remote();
   caller->forwarded = call.forwarded();
@@ -89,9 +103,6 @@ Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call, security:
   caller->peer = std::move(*peer);
   // Only a server is believed to have asked the others for us.
   caller->forwarded = caller->forwarded && caller->peer->identity.role == Role::kServer;
-  const Status allowed =
-      server::admit(*caller->peer, what, options_.tls->revocations(), loop_.wall_now());
-  if (!allowed) return allowed.error();
   return caller;
 }
 
@@ -101,18 +112,42 @@ bool Guard::admit(const rpc::CallPtr& call) {
     call->finish({rpc::Code::kUnimplemented, "there is no method " + call->method(), {}});
     return false;
   }
-  auto caller = identify(*call, *what);
+  auto caller = identify(*call);
   if (!caller) {
     deny(call, caller.error());
     return false;
+  }
+  if ((*caller)->peer) {
+    const Status allowed =
+        server::admit(*(*caller)->peer, *what, options_.tls->revocations(), loop_.wall_now());
+    if (!allowed) {
+      refuse(call, *what, std::move(*caller), allowed.error());
+      return false;
+    }
   }
   if (!take_place(call, **caller)) return false;
   if (options_.audit != nullptr && is_write(*what) && !(*caller)->forwarded) {
     record(call);
   }
   call->set_caller(std::move(*caller));
-  if (options_.tls != nullptr && lasts(*what)) follow(call, *what);
+  if (options_.tls != nullptr && is_stream(*what)) follow(call, *what);
   return true;
+}
+
+// What was attempted is in the request, which is read for the record's sake: the call takes a place
+// meanwhile, as any other does that waits for its client.
+void Guard::refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
+                   const Error& error) {
+  const bool recorded = options_.audit != nullptr && !caller->forwarded &&
+                        refusals_.bucket(caller->limit_key(""), loop_.now()).try_take(loop_.now());
+  if (!recorded) return deny(call, error);
+  if (!take_place(call, *caller)) return;
+  call->set_caller(std::move(caller));
+  record(call);
+  call->read(lifetime_.wrap([this, call, what, error](const std::optional<std::string>& request) {
+    if (request) call->caller()->subject = subject_of(what, *request);
+    deny(call, error);
+  }));
 }
 
 void Guard::deny(const rpc::CallPtr& call, const Error& error) {
@@ -127,6 +162,11 @@ void Guard::follow(const rpc::CallPtr& call, security::Call what) {
   const rpc::Call* key = call.get();
   lasting_[key] = {call, what};
   call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { lasting_.erase(key); }));
+}
+
+bool Guard::lasts(const std::string& method) {
+  const auto what = security::call_of_method(method);
+  return what && is_stream(*what);
 }
 
 void Guard::recheck() {
@@ -157,6 +197,7 @@ void Guard::recheck() {
 }
 
 bool Guard::speaks_for(const rpc::CallPtr& call, const std::string& node_id) {
+  if (call->caller() != nullptr) call->caller()->subject = node_id;
   const Status allowed = may_speak_for(call->caller(), node_id);
   if (!allowed) deny(call, allowed.error());
   return allowed.ok();
@@ -164,6 +205,7 @@ bool Guard::speaks_for(const rpc::CallPtr& call, const std::string& node_id) {
 
 bool Guard::registers(const rpc::CallPtr& call, const std::string& node_id,
                       const std::string& address) {
+  if (call->caller() != nullptr) call->caller()->subject = node_id;
   const Status allowed = may_register(call->caller(), node_id, address);
   if (!allowed) deny(call, allowed.error());
   return allowed.ok();

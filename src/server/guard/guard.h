@@ -9,6 +9,7 @@
 
 #include "base/loop.h"
 #include "base/result.h"
+#include "core/limits/client_limiter.h"
 #include "core/limits/request_limits.h"
 #include "core/security/permissions.h"
 #include "server/guard/audit_log.h"
@@ -70,6 +71,8 @@ class Guard {
   [[nodiscard]] Status check_write(const rpc::CallPtr& call);
   void wrote(const rpc::CallPtr& call, const std::string& subject, const rpc::RpcStatus& status);
 
+  /// Whether calls of this method last: those are asked about again. False where there is none.
+  [[nodiscard]] static bool lasts(const std::string& method);
   /// Ends the open calls of those who may not make them any more.
   void recheck();
   /// Other limits from now on; none where there were none.
@@ -82,8 +85,11 @@ class Guard {
     security::Call what;
   };
 
-  [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call,
-                                                         security::Call what) const;
+  /// kDenied when nobody can be found out; whether that one may make the call is admit()'s
+  /// question.
+  [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call) const;
+  void refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
+              const Error& error);
   [[nodiscard]] bool limited(const Caller& caller) const;
   [[nodiscard]] bool take_place(const rpc::CallPtr& call, const Caller& caller);
   void deny(const rpc::CallPtr& call, const Error& error);
@@ -95,6 +101,7 @@ class Guard {
   Loop& loop_;
   const Options options_;
   std::optional<RequestLimits> limits_;
+  ClientLimiter refusals_;  ///< How many of each caller's are recorded.
   Counts counts_;
   std::unordered_map<const rpc::Call*, Lasting> lasting_;
   Timer sweep_;

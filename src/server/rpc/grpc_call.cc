@@ -41,6 +41,8 @@ std::string to_string(const grpc::ByteBuffer& buffer) {
 }
 
 void* GrpcCall::Operation::begin() {
+  // Handlers begin one read and one write at a time (Call's contract), whatever clients send: gRPC
+  // gives an operation back before its handler goes on.
   MUSTER_CHECK(!held);
   held = call.shared_from_this();
   ++call.host_.operations;

@@ -7,6 +7,7 @@
 namespace muster::rpc {
 
 void Router::add(std::string method, Handler handler) {
+  // Methods are added at the start, each by the service that has it, by names in the source.
   MUSTER_CHECK(handlers_.emplace(std::move(method), std::move(handler)).second);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/guard/subject.h"
 #include "server/rpc/message.h"
 #include "server/service/convert.h"
 
@@ -18,24 +19,7 @@ std::function<void(const cluster::Answer&)> reply_version(const rpc::CallPtr& ca
   };
 }
 
-// What a change is about, for the audit log; what has none is no change.
-std::string subject(const v1::DrainNodeRequest& request) {
-  return request.node_id();
-}
-std::string subject(const v1::SetHashRingRequest&) {
-  return "ring";
-}
-std::string subject(const v1::RemoveServerRequest& request) {
-  return request.id();
-}
-std::string subject(const v1::TransferLeadershipRequest& request) {
-  return request.to();
-}
-std::string subject(const v1::MoveRequest& request) {
-  // What follows the scheme may hold a password.
-  return request.engine().substr(0, request.engine().find(':'));
-}
-
+// What has no subject is no change.
 template <typename Request>
 bool charge(Guard& guard, const rpc::CallPtr& call, const Request& request) {
   if constexpr (requires { subject(request); }) {

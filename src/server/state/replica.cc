@@ -84,6 +84,8 @@ void Replica::propose(const cluster::Command& command, Callback<cluster::Answer>
 
 void Replica::acknowledge(const Result<rlog::Ack>& ack, const Callback<cluster::Answer>& done) {
   if (ack) {
+    // The log acknowledges from apply (L2): apply() has answered every command of that entry just
+    // before, and an acknowledgement names a command of ours in it. No entry can change that.
     MUSTER_CHECK(ack->index == answered_ && ack->position < answers_.size());
     return done(answers_[ack->position]);
   }

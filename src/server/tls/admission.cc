@@ -21,7 +21,9 @@ Result<Peer> read_peer(std::string_view pem) {
   auto identity =
       security::identify({facts.common_names, facts.dns_names, facts.ip_addresses, facts.uris});
   if (!identity) return identity.error();
-  return Peer{std::move(*identity), facts.issuer, facts.serial, facts.not_after};
+  Peer peer{std::move(*identity), facts.issuer, facts.serial, facts.not_after, facts.server_auth};
+  if (!facts.client_auth) return denied(peer, "lacks the extended key usage clientAuth");
+  return peer;
 }
 
 Result<std::shared_ptr<const Peer>> PeerCache::read(std::string_view pem) {

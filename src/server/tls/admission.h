@@ -21,9 +21,11 @@ struct Peer {
   std::string issuer;
   std::string serial;
   WallTime not_after;
+  bool may_serve = false;  ///< The certificate is for servers, too (serverAuth).
 };
 
-/// Reads it from the certificate that was shown. kDenied when it is no identity of ours.
+/// Reads it from the certificate that was shown. kDenied when it is no identity of ours, or not for
+/// who connects: a certificate without the extended key usage clientAuth is for something else.
 [[nodiscard]] Result<Peer> read_peer(std::string_view pem);
 
 /// Remembers whom certificates stand for: reading one costs more than many a call. The certificate

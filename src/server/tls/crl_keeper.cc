@@ -20,11 +20,15 @@ CrlKeeper::CrlKeeper(Loop& loop, Fetch fetch, std::vector<pki::Certificate> auth
                      Options options)
     : loop_(loop),
       fetch_(std::move(fetch)),
-      options_(options),
+      options_(std::move(options)),
       authorities_(std::move(authorities)),
-      revocations_(options.timing),
+      kept_(options_.marks),
+      revocations_(options_.timing),
       timer_(loop),
-      end_(loop) {}
+      end_(loop) {
+  const MutexLock lock(mutex_);
+  revocations_.remember(options_.marks);
+}
 
 void CrlKeeper::refresh() {
   if (in_flight_) {
@@ -54,6 +58,7 @@ void CrlKeeper::take(const Result<std::string>& bytes, MonoTime begun) {
     if (!status) revocations_.note_failure();
     wait = revocations_.next_attempt();
   }
+  if (status) keep_marks();
   report(status, was_failing);
   await_end();
   timer_.arm(std::exchange(again_, false) ? Duration(0) : wait, [this] { refresh(); });
@@ -89,13 +94,33 @@ Status CrlKeeper::accept(const Result<std::string>& bytes, MonoTime begun) {
   if (!read) return read.error();
   std::vector<security::IssuerRevocations> lists;
   for (pki::RevocationList& each : *read) {
-    lists.push_back(
-        {std::move(each.issuer), each.this_update, each.next_update, std::move(each.serials)});
+    lists.push_back({std::move(each.issuer), std::move(each.key), each.this_update,
+                     each.next_update, std::move(each.serials)});
   }
   const MutexLock lock(mutex_);
   Status status = revocations_.accept(std::move(lists), begun, loop_.wall_now());
   if (status) accepted_ = *bytes;
   return status;
+}
+
+// A list counts even if its mark cannot be kept: a full disk shuts nobody out. Each further list
+// tries again.
+void CrlKeeper::keep_marks() {
+  if (!options_.keep_marks) return;
+  std::vector<security::RevocationMark> marks;
+  {
+    const MutexLock lock(mutex_);
+    marks = revocations_.marks();
+  }
+  if (marks == kept_) return;
+  const Status kept = options_.keep_marks(marks);
+  if (kept) {
+    kept_ = std::move(marks);
+  } else if (!marks_lost_) {
+    log_error("after a restart an older revocation list would be accepted",
+              {{"reason", kept.error().message}});
+  }
+  marks_lost_ = !kept.ok();
 }
 
 void CrlKeeper::report(const Status& status, bool was_failing) {

@@ -35,6 +35,10 @@ class CrlKeeper {
   struct Options {
     security::Revocations::Options timing = {};
     Duration fetch_timeout = 10s;
+    /// The newest lists that earlier runs have accepted.
+    std::vector<security::RevocationMark> marks = {};
+    /// Keeps them for the next run, whenever one is newer; null where there is no place for it.
+    std::function<Status(const std::vector<security::RevocationMark>&)> keep_marks = {};
   };
   struct Health {
     bool failing = false;  ///< The last attempt failed.
@@ -68,6 +72,7 @@ class CrlKeeper {
   [[nodiscard]] Status accept(const Result<std::string>& bytes, MonoTime begun)
       MUSTER_EXCLUDES(mutex_);
   void report(const Status& status, bool was_failing);
+  void keep_marks() MUSTER_EXCLUDES(mutex_);
   void await_end() MUSTER_EXCLUDES(mutex_);
   void ran_out();
 
@@ -79,8 +84,10 @@ class CrlKeeper {
   bool in_flight_ = false;
   bool again_ = false;   ///< Asked for while a fetch was in flight, which may have begun too early.
   bool closed_ = false;  ///< As was last told.
-  bool nearly_over_ = false;  ///< As was last told, too.
-  std::string accepted_;      ///< The bytes last accepted.
+  bool nearly_over_ = false;                    ///< As was last told, too.
+  bool marks_lost_ = false;                     ///< The marks could not be kept, as was last told.
+  std::vector<security::RevocationMark> kept_;  ///< The marks as they are on disk.
+  std::string accepted_;                        ///< The bytes last accepted.
   mutable Mutex mutex_;
   security::Revocations revocations_ MUSTER_GUARDED_BY(mutex_);
   Timer timer_;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "platform/pki/certificate.h"
+#include "server/tls/crl_marks.h"
 #include "server/tls/crl_source.h"
 
 namespace muster::server {
@@ -23,6 +24,10 @@ struct TlsKeeper::Door {
       return refuse({Errc::kDenied, "the certificate of " +
                                         std::string(to_string((*peer)->identity.role)) + " " +
                                         (*peer)->identity.id + " is not a server's"});
+    }
+    if (server && !(*peer)->may_serve) {
+      return refuse({Errc::kDenied, "the certificate of server " + (*peer)->identity.id +
+                                        " lacks the extended key usage serverAuth"});
     }
     const MutexLock lock(mutex);
     if (clock == nullptr) return {Errc::kDenied, "this server is stopping"};
@@ -69,6 +74,9 @@ Status TlsKeeper::check_own(const Credentials& credentials) const {
     return {Errc::kInvalid, "--cert is of " + std::string(to_string(own->identity.role)) + " " +
                                 own->identity.id + "; a server shows one of the role server"};
   }
+  if (!own->may_serve) {
+    return {Errc::kInvalid, "--cert lacks the extended key usage serverAuth"};
+  }
   const auto& names = own->identity.addresses;
   if (std::find(names.begin(), names.end(), security::kServerName) == names.end()) {
     return {Errc::kInvalid, "--cert does not hold the DNS name " +
@@ -107,11 +115,22 @@ Status TlsKeeper::start() {
   if (by_url) http_.emplace(loop_);
   auto authorities = pki::Certificate::all_from_pem(first.authorities);
   if (!authorities) return authorities.error();
-  CrlKeeper::Options timing;
-  timing.timing = options_.crl;
+  CrlKeeper::Options keeping;
+  keeping.timing = options_.crl;
+  if (options_.data_dir.empty()) {
+    log_warn(
+        "without --data-dir an older revocation list is accepted after a restart, if it is still "
+        "in force");
+  } else {
+    const CrlMarks marks(options_.data_dir);
+    auto known = marks.load();
+    if (!known) return known.error();
+    keeping.marks = std::move(*known);
+    keeping.keep_marks = [marks](const auto& newest) { return marks.save(newest); };
+  }
   crl_ = std::make_unique<CrlKeeper>(
       loop_, by_url ? crl_from_url(*http_, options_.crl_url) : crl_from_file(options_.files.crl),
-      std::move(*authorities), timing);
+      std::move(*authorities), std::move(keeping));
   door_->use(crl_.get());
   crl_->on_change([this] {
     if (took_list_ && !crl_->accepted().empty()) took_list_(crl_->accepted());

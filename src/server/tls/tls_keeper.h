@@ -29,6 +29,8 @@ class TlsKeeper {
     CredentialFiles files;
     std::string crl_url;  ///< Where the list comes from when that is no file; empty for none.
     security::Revocations::Options crl = {};
+    /// Where the newest accepted lists are remembered (CrlMarks); empty: nowhere, with a warning.
+    std::string data_dir = {};
     std::string server_id;  ///< Whom this server's own certificate must name.
   };
 

@@ -33,6 +33,8 @@ class TestAuthority {
                          .value()) {}
 
   [[nodiscard]] std::string pem() const { return certificate_.to_pem(); }
+  /// For programs that sign with it.
+  [[nodiscard]] std::string key_pem() const { return key_.to_pem(); }
   [[nodiscard]] std::string name() const { return certificate_.facts().subject; }
   [[nodiscard]] std::vector<pki::Certificate> bundle() const {
     return pki::Certificate::all_from_pem(pem()).value();

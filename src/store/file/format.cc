@@ -23,6 +23,8 @@ void append(std::string& out, T number) {
   for (std::size_t i = 0; i < sizeof(T); ++i) out += static_cast<char>((number >> (8 * i)) & 0xFF);
 }
 
+/// Every caller has compared the size of what it decodes with the whole it takes: a header, a
+/// journal's state or a record's twelve bytes. So no file, however damaged, fails the check.
 template <typename T>
 T take(std::string_view& bytes) {
   MUSTER_CHECK(bytes.size() >= sizeof(T));
@@ -124,6 +126,8 @@ Result<ObjectHeader> decode_object(std::string_view file) {
 }
 
 std::string encode_state(const JournalState& state) {
+  // It comes from files::boot_id(), a UUID of the kernel's (36 bytes) or empty; never from the
+  // file.
   MUSTER_CHECK(state.boot_id.size() <= kBootIdBytes);
   std::string bytes(kJournalMagic);
   append(bytes, kVersion);

@@ -57,8 +57,10 @@ class Client {
   template <typename Response, typename Request>
   void unary(std::string method, const Request& request, Access access, Deadline by,
              Callback<Response> done) {
-    start(std::move(method), to_bytes(request), access, by,
-          parsed<Response>(access, std::move(done)));
+    auto bytes = to_bytes(request);
+    auto then = parsed<Response>(access, std::move(done));
+    if (bytes) return start(std::move(method), std::move(*bytes), access, by, std::move(then));
+    loop_.post(lifetime_.wrap([then, error = bytes.error()] { then(error); }));
   }
 
   /// Requests begun between these two wait, each at most until its deadline.
@@ -101,11 +103,12 @@ class Client {
   using Shared = std::shared_ptr<Call>;
 
   template <typename Request>
-  static grpc::ByteBuffer to_bytes(const Request& request) {
+  static Result<grpc::ByteBuffer> to_bytes(const Request& request) {
     grpc::ByteBuffer bytes;
     bool own = false;
     const auto status = grpc::SerializationTraits<Request>::Serialize(request, &bytes, &own);
-    MUSTER_CHECK(status.ok());
+    // A message has at most 2 GB, and a caller's value may be longer.
+    if (!status.ok()) return {Errc::kInvalid, "the value is too long for one message"};
     return bytes;
   }
   template <typename Response>

@@ -16,6 +16,8 @@ namespace {
 
 using Sha256 = std::array<unsigned char, 32>;
 
+/// Like EVP_Digest below it fails only without memory, or in a library without SHA-256: neither
+/// keys nor bytes can make it.
 std::string hmac(std::string_view key, std::string_view data) {
   Sha256 out{};
   unsigned int size = out.size();

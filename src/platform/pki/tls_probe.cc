@@ -1,0 +1,175 @@
+#include "platform/pki/tls_probe.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "platform/pki/openssl.h"
+#include "platform/system_clock.h"
+#include "platform/unique_fd.h"
+
+namespace muster::pki {
+namespace {
+
+/// What a client of HTTP/2 sends first (RFC 9113, 3.4), with an empty SETTINGS frame: a server that
+/// accepts this side answers with its own.
+constexpr std::string_view kPreface("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+constexpr unsigned char kProtocols[] = {2, 'h', '2'};
+
+bool await(int fd, short events, MonoTime by) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(by - boot_now()).count();
+  pollfd waiting{fd, events, 0};
+  return left > 0 && ::poll(&waiting, 1, static_cast<int>(left)) == 1;
+}
+
+/// Host and port, without the brackets of an IPv6 address.
+std::pair<std::string, std::string> parts(const std::string& server) {
+  const std::size_t colon = server.rfind(':');
+  std::string host = server.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  return {host, colon == std::string::npos ? std::string() : server.substr(colon + 1)};
+}
+
+UniqueFd connect_to(const std::string& host, const std::string& port, MonoTime by) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), port.c_str(), &hints, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, ::freeaddrinfo);
+  for (const addrinfo* each = all.get(); each != nullptr; each = each->ai_next) {
+    UniqueFd fd(::socket(each->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd.valid()) continue;
+    if (::connect(fd.get(), each->ai_addr, each->ai_addrlen) != 0 && errno != EINPROGRESS) continue;
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (await(fd.get(), POLLOUT, by) &&
+        ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
+      return fd;
+    }
+  }
+  return {};
+}
+
+using Context = Owned<SSL_CTX, SSL_CTX_free>;
+using Connection = Owned<SSL, SSL_free>;
+
+/// Repeats an operation of OpenSSL until it is done; what it ended with otherwise.
+template <typename Operation>
+int finish(SSL* connection, MonoTime by, Operation operation) {
+  for (;;) {
+    ERR_clear_error();
+    const int result = operation();
+    if (result > 0) return SSL_ERROR_NONE;
+    const int why = SSL_get_error(connection, result);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return why;
+    const short events = why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT;
+    if (!await(SSL_get_fd(connection), events, by)) return why;
+  }
+}
+
+bool use(SSL_CTX* context, const TlsProbeFiles& files) {
+  const auto authorities = Certificate::all_from_pem(files.authorities);
+  if (authorities) {
+    for (const Certificate& each : *authorities) {
+      X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
+    }
+  } else {
+    SSL_CTX_set_default_verify_paths(context);
+  }
+  if (files.certificate.empty()) return true;
+  const auto chain = Certificate::all_from_pem(files.certificate);
+  const auto key = PrivateKey::from_pem(files.key);
+  if (!chain || !key || SSL_CTX_use_certificate(context, chain->front().get()) != 1) return false;
+  for (std::size_t i = 1; i < chain->size(); ++i) {
+    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1) return false;
+  }
+  return SSL_CTX_use_PrivateKey(context, key->get()) == 1;
+}
+
+/// Dates are told apart from trust: a certificate that has expired is of a known authority or not.
+int ignore_dates(int good, X509_STORE_CTX* chain) {
+  const int error = X509_STORE_CTX_get_error(chain);
+  if (error != X509_V_ERR_CERT_HAS_EXPIRED && error != X509_V_ERR_CERT_NOT_YET_VALID) return good;
+  X509_STORE_CTX_set_error(chain, X509_V_OK);
+  return 1;
+}
+
+bool holds_name(X509* certificate, const std::string& host) {
+  if (X509_check_ip_asc(certificate, host.c_str(), 0) == 1) return true;
+  return X509_check_host(certificate, host.data(), host.size(), 0, nullptr) == 1;
+}
+
+void look_at(SSL* connection, SSL_CTX* context, const std::string& host, TlsFindings& findings) {
+  X509* shown = SSL_get0_peer_certificate(connection);
+  if (shown == nullptr || X509_up_ref(shown) != 1) return;
+  const auto certificate = Certificate::adopt(shown);
+  if (!certificate) return;
+  findings.certificate = certificate->facts();
+  findings.name_holds = holds_name(shown, host);
+  const Owned<X509_STORE_CTX, X509_STORE_CTX_free> chain(X509_STORE_CTX_new());
+  if (chain && X509_STORE_CTX_init(chain.get(), SSL_CTX_get_cert_store(context), shown,
+                                   SSL_get_peer_cert_chain(connection)) == 1) {
+    X509_STORE_CTX_set_verify_cb(chain.get(), ignore_dates);
+    findings.trusted = X509_verify_cert(chain.get()) == 1;
+  }
+}
+
+/// What the last failure says of the server.
+void judge_failure(TlsFindings& findings) {
+  const unsigned long error = ERR_peek_last_error();
+  const int reason = ERR_GET_REASON(error);
+  if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason >= SSL_AD_REASON_OFFSET) {
+    findings.answer = TlsFindings::Answer::kRefused;
+    findings.alert = SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET);
+  } else if (findings.certificate) {
+    findings.answer = TlsFindings::Answer::kRefused;
+  } else if (error != 0) {
+    findings.answer = TlsFindings::Answer::kPlaintext;
+  }
+  ERR_clear_error();
+}
+
+}  // namespace
+
+TlsFindings probe_tls(const std::string& server, const TlsProbeFiles& files, Duration limit) {
+  const MonoTime by = boot_now() + limit;
+  TlsFindings findings;
+  const auto [host, port] = parts(server);
+  const UniqueFd fd = connect_to(host, port, by);
+  const Context context(SSL_CTX_new(TLS_client_method()));
+  if (!fd.valid() || !context || !use(context.get(), files)) return findings;
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
+  const Connection connection(SSL_new(context.get()));
+  if (!connection || SSL_set_fd(connection.get(), fd.get()) != 1) return findings;
+  SSL_set_alpn_protos(connection.get(), kProtocols, sizeof kProtocols);
+  SSL_set_tlsext_host_name(connection.get(), host.c_str());
+  SSL* ssl = connection.get();
+  const int shaken = finish(ssl, by, [ssl] { return SSL_connect(ssl); });
+  look_at(ssl, context.get(), host, findings);
+  if (shaken == SSL_ERROR_WANT_READ || shaken == SSL_ERROR_WANT_WRITE) return findings;
+  if (shaken != SSL_ERROR_NONE) {
+    judge_failure(findings);
+    return findings;
+  }
+  // In TLS 1.3 the server looks at this side's certificate after this side is done.
+  static_cast<void>(finish(ssl, by, [ssl] {
+    return SSL_write(ssl, kPreface.data(), static_cast<int>(kPreface.size()));
+  }));
+  char byte = 0;
+  const int answered = finish(ssl, by, [ssl, &byte] { return SSL_read(ssl, &byte, 1); });
+  if (answered == SSL_ERROR_NONE) {
+    findings.answer = TlsFindings::Answer::kTls;
+  } else if (answered != SSL_ERROR_WANT_READ && answered != SSL_ERROR_WANT_WRITE) {
+    judge_failure(findings);
+  }
+  return findings;
+}
+
+}  // namespace muster::pki

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "core/security/permissions.h"
+#include "muster/v1/admin.pb.h"
+
+namespace muster::server {
+
+// What a change is about, for the audit log: a node, a key, a server. Never a value.
+
+[[nodiscard]] std::string subject(const v1::DrainNodeRequest& request);
+[[nodiscard]] std::string subject(const v1::SetHashRingRequest& request);
+[[nodiscard]] std::string subject(const v1::RemoveServerRequest& request);
+[[nodiscard]] std::string subject(const v1::TransferLeadershipRequest& request);
+/// The scheme alone: what follows may hold a password.
+[[nodiscard]] std::string subject(const v1::MoveRequest& request);
+
+/// The same for the bytes of any request, such as one that is refused before a service reads it.
+/// Empty when the request names nothing, or cannot be read. Of a stream's message, the first.
+[[nodiscard]] std::string subject_of(security::Call call, const std::string& bytes);
+
+}  // namespace muster::server

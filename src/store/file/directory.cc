@@ -18,7 +18,7 @@ constexpr const char* kJournal = "journal";
 constexpr const char* kTemporary = "new";
 // Whoever removes a directory begins with what is in it. What stays without a lock or a journal for
 // this long is not being removed, and gets them again.
-constexpr Duration kBareMax = 500ms;
+constexpr Duration kBareMax = 400ms;
 
 std::string parent_of(const std::string& name) {
   return name.substr(0, name.rfind('/'));
@@ -55,6 +55,7 @@ Directory::Directory(std::string path, Options options, Opened opened)
       line_(journal_.fd()),
       ids_(ids_of(root_.get(), lock_.fd(), journal_.fd())),
       foreign_(files::foreign_file_system(root_.get())),
+      local_(foreign_.empty()),
       random_(system_random()) {}
 
 Directory::Ids Directory::ids_of(int root, int lock, int journal) {
@@ -106,6 +107,7 @@ Status Directory::reopen() {
   if (Status s = files::replace(root_.get(), opened->root); !s) return s;
   if (Status s = files::replace(journal_.fd(), opened->journal); !s) return s;
   if (Status s = files::replace(lock_.fd(), opened->lock); !s) return s;
+  local_ = files::foreign_file_system(root_.get()).empty();
   ids_ = ids_of(root_.get(), lock_.fd(), journal_.fd());
   ++openings_;
   return Done{};
@@ -154,20 +156,18 @@ Result<bool> Directory::try_lock() {
 // Two locks: the directory's own, which nobody can remove from it, and that of the file, which has
 // the holder's process id and which earlier versions know alone.
 Result<bool> Directory::take_locks() {
-  // Directories cannot be locked on NFS and its like.
-  const bool local = foreign_.empty();
-  if (local) {
+  if (local_) {
     auto locked = files::try_flock(root_.get());
     if (!locked || !*locked) return locked;
   }
   auto locked = lock_.try_lock();
-  if (local && (!locked || !*locked)) files::release_flock(root_.get());
+  if (local_ && (!locked || !*locked)) files::release_flock(root_.get());
   return locked;
 }
 
 void Directory::unlock() {
   lock_.unlock();
-  if (foreign_.empty()) files::release_flock(root_.get());
+  if (local_) files::release_flock(root_.get());
 }
 
 // With the locks of what is open, so that nobody who had the old files open is in the middle of a

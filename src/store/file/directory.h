@@ -146,7 +146,8 @@ class Directory {
   Ids ids_;                             ///< Of what is open.
   std::optional<MonoTime> bare_since_;  ///< Its lock or journal is missing.
   std::uint64_t openings_ = 0;
-  const std::string foreign_;
+  const std::string foreign_;  ///< When it was opened.
+  bool local_;                 ///< Not on NFS and its like, where no directory can be locked.
   Random random_;
   std::unordered_set<std::string> reported_;  ///< Damage that has been logged.
   std::atomic<std::uint64_t> syncs_{0};

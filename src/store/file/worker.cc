@@ -122,18 +122,21 @@ void Worker::run() {
 }
 
 void Worker::follow_directory() {
-  if (directory_.in_place()) {
-    // Nothing to follow, unless a job of ours has found it bare and made its files again.
-  } else if (const Status here = directory_.at_path(); here) {
-    // Whoever has the lock makes them again.
-    if (const auto locked = directory_.try_lock(); locked && *locked) directory_.unlock();
-    directory_.stop_waiting();
+  const MonoTime now = boot_now();
+  if (const Status here = directory_.at_path(); here) {
+    // Whoever writes finds out by itself that the lock or the journal is missing; so this is for
+    // those who only look on.
+    if (now >= look_at_ && !directory_.in_place()) {
+      if (const auto locked = directory_.try_lock(); locked && *locked) directory_.unlock();
+      directory_.stop_waiting();
+    }
   } else if (directory_.reopen()) {
     log_warn("another directory is at the store's path; going on there, as in another store",
              {{"why", here.error().message}});
     // They were meant for the old one. Their callers look at the new one before they go on.
     fail_locked_jobs(here.error());
   }
+  if (now >= look_at_) look_at_ = now + kLook;
   if (openings_ == directory_.openings()) return;
   openings_ = directory_.openings();
   if (Status s = waiter_.watch(directory_.journal_fd()); !s) {

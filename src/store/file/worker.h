@@ -79,6 +79,7 @@ class Worker {
 
   Directory& directory_;
   files::FileWaiter waiter_;
+  MonoTime look_at_{};
   std::uint64_t openings_;  ///< Of the directory, when its journal was last looked for.
   Duration lock_wait_;
   mutable Mutex mutex_;

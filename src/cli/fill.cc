@@ -41,8 +41,8 @@ Status set(CLI::Option& option, const std::string& value, const std::string& sou
   return Done{};
 }
 
-/// What one source, the environment or a file, has set. What was set before is left as it is; an
-/// option with two names that this source gives two values is a mistake.
+/// What a file has set. What was set before is left as it is; an option with two names that the
+/// file gives two values is a mistake.
 class Filled {
  public:
   Status fill(CLI::Option& option, const std::string& value, const std::string& source) {
@@ -129,13 +129,14 @@ Status refuse_slips(const CLI::App& program) {
   return Done{};
 }
 
+// Of an option's two names the first counts: muster run gives its command MUSTER_NAME, whatever
+// else is in the environment.
 Status fill_from_environment(CLI::App& command) {
-  Filled filled;
   for (const std::string& name : option_names(command)) {
     CLI::Option& option = *command.get_option("--" + name);
     const char* value = std::getenv(variable(name).c_str());
-    if (name == "help" || value == nullptr || *value == '\0') continue;
-    if (Status status = filled.fill(option, value, variable(name)); !status) return status;
+    if (name == "help" || option.count() > 0 || value == nullptr || *value == '\0') continue;
+    if (Status status = set(option, value, variable(name)); !status) return status;
   }
   return Done{};
 }

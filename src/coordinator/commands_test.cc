@@ -52,6 +52,11 @@ TEST_P(CommandsTest, ALeaderThatIsAskedToStepDownHandsOver) {
   ASSERT_EQ(node("a").saw<CommandEvent>().size(), 1u);
   EXPECT_EQ(node("a").saw<CommandEvent>()[0].kind, "step-down");
   EXPECT_EQ(node("a").plugin->notes, (std::vector<std::string>{"became 1", "stopped"}));
+  // muster transfer must know that it would not take over now, and that it would later.
+  const auto file = [this] { return world.body(world.keys.worker(WorkerId("a"))); };
+  EXPECT_NE(file().find("backoff"), std::string::npos);
+  world.run(30s);
+  EXPECT_EQ(file().find("backoff"), std::string::npos);
 }
 
 TEST_P(CommandsTest, ATransferPrefersTheOneNamed) {

@@ -7,7 +7,7 @@
 #include "platform/system_clock.h"
 #include "tests/cli/http_get.h"
 #include "tests/cli/muster_program.h"
-#include "tests/support/etcd_cluster.h"
+#include "tests/cli/operators.h"
 
 namespace muster {
 namespace election_test {
@@ -149,53 +149,9 @@ TEST_F(MusterElectionTest, AnAddressThatIsTakenIsRefused) {
   EXPECT_THAT(second.err, ::testing::HasSubstr("is the port taken"));
 }
 
-/// Asks the leader of "default" and waits for the acknowledgement; who obeyed.
-std::string obeyed(const std::string& store, const Words& command) {
-  Words words = command;
-  words.insert(words.end(), {"--arbiter", store, "--name", "default", "--json"});
-  const Outcome outcome = run_muster(words);
-  EXPECT_EQ(outcome.code, 0) << outcome.err;
-  return outcome.code == 0 ? outcome.json()["acknowledgedBy"].get<std::string>() : "";
-}
-
 // R15: operators' commands reached muster run only.
-void step_down_pause_resume_and_transfer(const std::string& store) {
-  // The lease is long enough that only a hand-over can be this quick.
-  const std::string lease = "30s";
-  Worker first(store, "w1", {}, lease);
-  ASSERT_FALSE(first.next("term:began").is_null());
-  Worker second(store, "w2", {}, lease);
-  ASSERT_EQ(first.next("workers:updated")["workers"], (Words{"w1", "w2"}));
-
-  EXPECT_EQ(obeyed(store, {"step-down"}), "w1");
-  EXPECT_EQ(first.next("command")["kind"], "step-down");
-  EXPECT_EQ(first.next("term:ended")["reason"], "released");
-  EXPECT_EQ(second.next("term:began")["epoch"], 2);
-
-  EXPECT_EQ(obeyed(store, {"pause"}), "w2");
-  EXPECT_EQ(second.next("term:ended")["reason"], "released");
-  EXPECT_EQ(run_muster({"leader", "--arbiter", store}).code, 1) << "w1 has just stepped down";
-  EXPECT_EQ(obeyed(store, {"resume"}), "w2");
-  EXPECT_EQ(second.next("term:began")["epoch"], 3);
-
-  const Outcome refused =
-      run_muster({"transfer", "--to", "w1", "--arbiter", store, "--name", "default"});
-  EXPECT_EQ(refused.code, 1);
-  EXPECT_THAT(refused.err, ::testing::HasSubstr("w1 stands aside (backoff)"));
-  Worker third(store, "w3", {}, lease);
-  while (second.next("workers:updated")["workers"] != Words{"w1", "w2", "w3"}) {
-  }
-  EXPECT_EQ(obeyed(store, {"transfer", "--to", "w3"}), "w2");
-  EXPECT_EQ(third.next("term:began")["epoch"], 4);
-}
-
 TEST_F(MusterElectionTest, OperatorsReachAWorkerOnADirectory) {
   step_down_pause_resume_and_transfer(store_);
-}
-
-TEST_F(MusterElectionTest, OperatorsReachAWorkerOnEtcd) {
-  const testing::EtcdCluster engine;
-  step_down_pause_resume_and_transfer(engine.url("app"));
 }
 
 // R43: nothing listed elections, and who forgot --name was told that nobody has led.

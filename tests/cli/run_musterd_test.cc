@@ -1,6 +1,7 @@
 // muster run whose arbiter is musterd: three servers that come and go.
 #include <gtest/gtest.h>
 
+#include "tests/cli/operators.h"
 #include "tests/cli/run_program.h"
 #include "tests/support/etcd_cluster.h"
 #include "tests/support/musterd_cluster.h"
@@ -39,6 +40,12 @@ TEST_F(RunOnMusterdTest, ElectionsAreListedHereAndInTheEngine) {
   ASSERT_EQ(own.size(), 1u);
   EXPECT_EQ(own[0]["name"], "musterd");
   EXPECT_TRUE(own[0]["leader"].is_string());
+}
+
+// R15: operators' commands reached muster run only.
+TEST(OperatorsTest, ReachAWorkerOnEtcd) {
+  const testing::EtcdCluster engine;
+  step_down_pause_resume_and_transfer(engine.url("app"));
 }
 
 // The servers fail over within their own lease of two seconds, twice; a lease of twenty outlasts

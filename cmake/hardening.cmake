@@ -5,7 +5,9 @@ include(CheckPIESupported)
 check_pie_supported()
 
 set(muster_hardening_compile -fstack-protector-strong -fstack-clash-protection
-  -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+  -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+  # With these g++ 12 takes some std::optional for one that was never set.
+  -Wno-maybe-uninitialized)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|i.86")
   list(APPEND muster_hardening_compile -fcf-protection=full)
 elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")

@@ -23,7 +23,9 @@ Result<std::unique_ptr<client::SmartCoordinatorClient>> ServerOptions::open() co
   client::RetryConfig retry;
   // One server among several may take its share of the time, and no more.
   retry.attempt_timeout = std::min(attempt_timeout, timeout / 2);
-  return client::SmartCoordinatorClient::create(std::move(*list), retry, tls);
+  auto client = client::SmartCoordinatorClient::create(std::move(*list), retry, tls);
+  if (client) (*client)->explain_tls(1500ms);
+  return client;
 }
 
 Result<int> refused(Terminal& terminal, const std::string& command, const Error& error) {

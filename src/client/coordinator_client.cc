@@ -29,10 +29,10 @@ Error Client::would_wait_for_itself() {
 }
 
 Error Client::explained(const Error& error) const {
-  constexpr Duration kLookForReason = 1500ms;
+  if (explain_tls_ == Duration(0)) return error;
   if (error.code != Errc::kUnavailable && error.code != Errc::kAmbiguous) return error;
   if (runtime_->caller().was_answered()) return error;
-  const auto why = runtime_->diagnose_tls(kLookForReason);
+  const auto why = runtime_->diagnose_tls(explain_tls_);
   if (!why) return error;
   // A request may have been sent before a server refused the certificate, and then was not read.
   // Only the server knows, so the code stays.

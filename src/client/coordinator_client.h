@@ -36,8 +36,6 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   /// Not on the client's own thread (from a callback): it would wait for itself. kInvalid there.
-  /// Where no server has ever answered this client it looks, for at most 1.5 s, whether TLS is the
-  /// reason.
   template <typename Request>
   Result<typename Request::Answer> call(const Request& request, const CallOptions& options = {}) {
     if (runtime_->loop().on_thread()) return would_wait_for_itself();
@@ -73,6 +71,11 @@ class Client {
   Result<HeartbeatAnswer> heartbeat(const Heartbeat& heartbeat, const CallOptions& options = {});
   Result<Health> health_check(const CallOptions& options = {});
 
+  /// From now on a call() that no server has ever answered looks afterwards, for up to `limit`
+  /// beyond its deadline, whether a mistake with TLS is the reason, and says which. For programs
+  /// that people talk to; before the first call.
+  void explain_tls(Duration limit) { explain_tls_ = limit; }
+
   /// For the other parts of this library.
   [[nodiscard]] Runtime& runtime() { return *runtime_; }
 
@@ -81,11 +84,12 @@ class Client {
 
  private:
   static Error would_wait_for_itself();
-  /// The same, with the reason in the place of gRPC's words where TLS is the reason.
+  /// The same, or what explain_tls() asks for.
   Error explained(const Error& error) const;
   void submit(WireRequest request, const CallOptions& options, Caller::Done done);
 
   std::unique_ptr<Runtime> runtime_;
+  Duration explain_tls_{0};
 };
 
 /// Plain calls to one server: one attempt, no redirects, no guesses.

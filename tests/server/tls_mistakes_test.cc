@@ -81,7 +81,7 @@ TEST_F(TlsMistakesTest, AnExpiredClientCertificateIsNamedWithItsFileAndDate) {
 }
 
 TEST_F(TlsMistakesTest, AnExpiredServerCertificateIsNamedWithItsDate) {
-  // No server starts with one; it expires while the server runs.
+  // Takes about 6 s: no server starts with one, so it expires while the server runs.
   pki::CertificateOrder order = this->order("server", "s1");
   order.dns_names = {security::kServerName};
   order.ip_addresses = {"127.0.0.1"};

@@ -110,7 +110,7 @@ std::string plain(const Decision& d) {
       return transition(d);
     case DecisionKind::kLeader:
       return leader(d);
-    case DecisionKind::kContention:
+    case DecisionKind::kDisplaced:
       return d.to + " took the lead of " + d.subject + " while the lease of " + d.from +
              " stood, epoch " + std::to_string(d.epoch);
     case DecisionKind::kBreaker:
@@ -149,7 +149,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
 }  // namespace
 
 const char* to_string(DecisionKind kind) {
-  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "breaker",
+  static constexpr std::array kNames{"unknown", "transition", "leader", "displaced", "breaker",
                                      "brake",   "engine",     "server", "ring"};
   return name_of(kNames, kind);
 }
@@ -210,7 +210,7 @@ std::optional<Decision> describe_election(const std::string& name_space, std::st
   const bool stood = old.leader && old.lease > 0s &&
                      membership::log_age(now, old.written_at, old.lease) < old.lease;
   // A judge of time by wall clocks, so only told to people: a skewed writer may look like this.
-  if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kContention;
+  if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kDisplaced;
   return d;
 }
 

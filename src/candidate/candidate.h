@@ -15,6 +15,7 @@
 #include "candidate/telemetry.h"
 #include "coordinator/election_driver.h"
 #include "coordinator/roster.h"
+#include "coordinator/store_failures.h"
 #include "coordinator/worker_registration.h"
 #include "core/candidate/candidate_machine.h"
 #include "core/candidate/leader_monitor.h"
@@ -144,7 +145,8 @@ class Candidate {
   bool work_started_ = false;
   bool gone_ = false;
   bool store_answers_ = false;
-  MonoTime looked_at_{};        ///< The last heartbeat, good or bad.
+  MonoTime looked_at_{};  ///< The last heartbeat, good or bad.
+  StoreFailures failures_;
   bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
   bool trouble_seen_ = false;   ///< Since the last heartbeat.
   std::vector<std::function<void()>> stopped_;

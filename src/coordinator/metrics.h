@@ -20,7 +20,7 @@ struct CoordinatorMetrics {
   std::uint64_t worker_registrations = 0;  ///< Workers seen to appear, this one included.
   std::uint64_t worker_timeouts = 0;       ///< Workers seen to fall silent.
   std::uint64_t epoch_drift_events = 0;    ///< Tasks that the plugins' fences rejected.
-  std::uint64_t contention_events = 0;
+  std::uint64_t contention_events = 0;     ///< Heartbeats that came late, reported or not.
   std::uint64_t plugin_failures = 0;
   WallTime start_time{};
   WallTime last_heartbeat_time{};

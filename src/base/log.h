@@ -18,9 +18,10 @@ enum class LogLevel { kDebug, kInfo, kWarn, kError };
 /// One line: a fixed message and what differs each time. warn = an operator may act, error = one
 /// must. Never carries a secret.
 struct LogLine {
+  using Fields = std::vector<std::pair<std::string_view, std::string>>;
   LogLevel level;
   std::string_view message;
-  std::vector<std::pair<std::string_view, std::string>> fields;
+  Fields fields;
 };
 
 /// Writes a line to the sink in force (standard error as text until set_log_sink). Any thread.

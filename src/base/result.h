@@ -27,6 +27,12 @@ enum class Errc {
 
 [[nodiscard]] const char* to_string(Errc code);
 
+/// Whether a failure lasts until somebody changes something, so that asking again soon is in vain:
+/// no permission, no such bucket, a store that cannot do it.
+[[nodiscard]] constexpr bool is_lasting(Errc code) {
+  return code == Errc::kDenied || code == Errc::kInvalid || code == Errc::kUnsupported;
+}
+
 /// A failure: what kind, and one sentence for a person that says what to do about it.
 struct Error {
   Errc code;

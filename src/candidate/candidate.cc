@@ -67,14 +67,15 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
       driver_(loop_, store_, config, driver_options(name_, options_),
               {.on_event = [this](const ElectionEvent& event) { on(event); },
                .workers = [this] { return roster_.live(); },
-               .may_beat = {},
-               .on_beat = [this](Duration, bool failed) { after_beat(failed); }},
+               .not_before = {},
+               .on_beat = [this](MonoTime, bool failed) { after_beat(failed); }},
               Random(random_.next())),
       registration_(loop_, store_, driver_.keys().worker(config.id),
                     worker_record(name_, config, options_),
                     {.worker_timeout = options_.worker_timeout,
                      .request_timeout = options_.request_timeout,
-                     .retry_wait = config.retry_wait},
+                     .retry_wait = config.retry_wait,
+                     .heartbeat_interval = options_.renew_interval},
                     {.on_duplicate = [this](const Incarnation& o) { on(DuplicateWorker{o}); },
                      .on_error = [this](const Error& e) { on(StoreTrouble{e}); }},
                     Random(random_.next())),
@@ -123,7 +124,8 @@ void Candidate::probed(const Status& safe) {
   if (!safe) {
     // Not reachable now: that says nothing about its fitness.
     on(StoreTrouble{safe.error()});
-    probe_timer_.arm(options_.renew_interval, [this] { begin(); });
+    probe_timer_.arm(failures_.until_next_probe(safe.error(), options_.renew_interval),
+                     [this] { begin(); });
     return;
   }
   registration_.start(lifetime_.wrap([this] { take_part(); }));

@@ -10,11 +10,12 @@
 #include "base/loop.h"
 #include "base/mutex.h"
 #include "candidate/candidate_options.h"
-#include "coordinator/control.h"
 #include "candidate/leader_work.h"
 #include "candidate/telemetry.h"
+#include "coordinator/control.h"
 #include "coordinator/election_driver.h"
 #include "coordinator/roster.h"
+#include "coordinator/store_failures.h"
 #include "coordinator/worker_registration.h"
 #include "core/candidate/candidate_machine.h"
 #include "core/candidate/leader_monitor.h"
@@ -146,7 +147,8 @@ class Candidate {
   bool work_started_ = false;
   bool gone_ = false;
   bool store_answers_ = false;
-  MonoTime looked_at_{};        ///< The last heartbeat, good or bad.
+  MonoTime looked_at_{};  ///< The last heartbeat, good or bad.
+  StoreFailures failures_;
   bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
   bool trouble_seen_ = false;   ///< Since the last heartbeat.
   std::string store_trouble_;   ///< What the store said last, while it is failing.

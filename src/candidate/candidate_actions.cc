@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "base/log.h"
 #include "candidate/candidate.h"
 
 namespace muster {
@@ -50,14 +49,14 @@ void Candidate::on(const ElectionEvent& event) {
                    if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
                    trouble_seen_ = true;
                    store_trouble_ = e.error.message;
-                   if (!std::exchange(store_failing_, true)) {
+                   const bool first = !std::exchange(store_failing_, true);
+                   failures_.note(e.error, {{"namespace", name_}, {"node", options_.node.value()}},
+                                  now,
+                                  /*told=*/first);
+                   if (first) {
                      tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable,
                                              e.error.message});
                    }
-                   log_warn("store request failed", {{"namespace", name_},
-                                                     {"node", options_.node.value()},
-                                                     {"error", to_string(e.error.code)},
-                                                     {"message", e.error.message}});
                  },
                  [&](const DuplicateWorker& e) {
                    tell(telemetry::Trouble{

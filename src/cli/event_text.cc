@@ -26,7 +26,7 @@ struct Details {
     return text;
   }
   std::string operator()(const ContentionDetectedEvent& e) const {
-    return "a heartbeat took " + format_duration(e.duration) + ", its interval is " +
+    return "no heartbeat succeeded for " + format_duration(e.duration) + ", the interval is " +
            format_duration(e.expected);
   }
   std::string operator()(const CircuitBreakerEvent& e) const {

@@ -12,9 +12,9 @@ TEST(EventTextTest, ALineHasTheTimeTheNameAndTheDetails) {
             "2031-05-14T07:08:09.012Z leader:changed nobody → w1, epoch 3");
   EXPECT_EQ(event_text(WorkersUpdatedEvent{"default", {WorkerId("a"), WorkerId("b")}}, kAt),
             "2031-05-14T07:08:09.012Z workers:updated 2: a b");
-  EXPECT_EQ(
-      event_text(ContentionDetectedEvent{"default", 12s, 5s, 2.4}, kAt),
-      "2031-05-14T07:08:09.012Z contention:detected a heartbeat took 12s, its interval is 5s");
+  EXPECT_EQ(event_text(ContentionDetectedEvent{"default", 12s, 5s, 2.4}, kAt),
+            "2031-05-14T07:08:09.012Z contention:detected no heartbeat succeeded for 12s, the "
+            "interval is 5s");
   EXPECT_EQ(event_text(CircuitBreakerEvent{"default", CircuitState::kOpen, 5}, kAt),
             "2031-05-14T07:08:09.012Z circuitBreaker:open 5 failures");
   EXPECT_EQ(event_text(TermEndedEvent{"default", Epoch(3), LossReason::kExpired}, kAt),

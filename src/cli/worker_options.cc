@@ -35,17 +35,18 @@ void declare_worker(CLI::App& app, CoordinatorOptions& options) {
   add_count(app, "--metrics-buffer-size", options.metrics_buffer_size,
             "Heartbeats that the latency percentiles look back on");
   add_switch(app, "--contention-enabled", options.contention.enabled,
-             "Report heartbeats that take too long");
+             "Report contention: heartbeats that come late");
   add_number(app, "--contention-threshold", options.contention.threshold,
-             "Too long: more than so many heartbeat intervals");
+             "Heartbeat intervals from one success to the next that count as late");
   add_duration(app, "--contention-rate-limit", options.contention.rate_limit,
-               "Between two such reports");
+               "Shortest time between two reports of contention");
   add_count(app, "--circuit-breaker-failure-threshold", options.circuit_breaker.failure_threshold,
-            "Failed heartbeats in a row after which the store is left alone");
+            "Failed heartbeats in a row that open the circuit breaker");
   add_duration(app, "--circuit-breaker-reset-timeout", options.circuit_breaker.reset_timeout,
-               "For how long");
+               "Time from open to half-open");
   add_count(app, "--circuit-breaker-half-open-max-attempts",
-            options.circuit_breaker.half_open_max_attempts, "Attempts after that");
+            options.circuit_breaker.half_open_max_attempts,
+            "Attempts in half-open before it opens again");
 }
 
 }  // namespace muster::cli

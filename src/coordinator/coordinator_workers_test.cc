@@ -255,7 +255,8 @@ TEST(WorkerRegistrationTest, AnOutageThatOpenedTheBreakerIsToldOnceWhenItIsOver)
     const std::uint64_t trips = a.coordinator->metrics().circuit_breaker.trips - trips_before;
     ASSERT_GE(trips, 2U);
     EXPECT_EQ(told.back().opened, trips);
-    EXPECT_EQ(told.back().failures, trips + 4) << "five opened it, then each further attempt";
+    EXPECT_GE(told.back().failures, 12U) << "one per heartbeat of 75 s, open or not";
+    EXPECT_LE(told.back().failures, 16U);
     EXPECT_GT(told.back().since, began - 1s);
     EXPECT_LT(told.back().since, began + 10s);
     EXPECT_GE(told.back().since + told.back().lasted, ended);

@@ -27,13 +27,13 @@ void ElectionDriver::nudge() {
 }
 
 void ElectionDriver::wake() {
-  const bool beats = election_.idle() && !election_.stopped();
-  if (!beats || !hooks_.may_beat || hooks_.may_beat()) {
-    return perform(election_.wake(loop_.now()));
-  }
-  perform(election_.tick(loop_.now()));
+  const MonoTime now = loop_.now();
+  const bool beats = election_.idle() && !election_.stopped() && hooks_.not_before;
+  const MonoTime not_before = beats ? hooks_.not_before(now) : now;
+  if (not_before <= now) return perform(election_.wake(now));
+  perform(election_.tick(now));
   const MonoTime lapse = election_.deadline().value_or(MonoTime::max());
-  timer_.arm(std::min(loop_.now() + config_.retry_wait, lapse), [this] { wake(); });
+  timer_.arm(std::min(not_before, lapse), [this] { wake(); });
 }
 
 void ElectionDriver::perform(ElectionStep step) {
@@ -49,9 +49,8 @@ void ElectionDriver::perform(ElectionStep step) {
     if (!beat_began_) beat_began_ = loop_.now();
     std::visit([this](auto& request) { send(std::move(request)); }, *step.request);
   } else if (beat_began_ && election_.idle()) {
-    const Duration took = loop_.now() - *beat_began_;
-    beat_began_.reset();
-    if (hooks_.on_beat) hooks_.on_beat(took, beat_failed_);
+    const MonoTime began = *std::exchange(beat_began_, std::nullopt);
+    if (hooks_.on_beat) hooks_.on_beat(began, beat_failed_);
     if (std::exchange(nudged_, false)) loop_.post(lifetime_.wrap([this] { wake(); }));
   }
   arm();

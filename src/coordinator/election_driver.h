@@ -26,10 +26,10 @@ class ElectionDriver {
     std::function<void(const ElectionEvent&)> on_event;
     /// The live workers that a leader publishes with its renewals.
     std::function<std::vector<WorkerId>()> workers;
-    /// Asked before each heartbeat; false puts it off by one retry wait (the circuit breaker).
-    std::function<bool()> may_beat;
+    /// Asked before each heartbeat, which is put off until then (the circuit breaker).
+    std::function<MonoTime(MonoTime now)> not_before;
     /// A heartbeat, from its first request to its last answer, is over.
-    std::function<void(Duration took, bool failed)> on_beat;
+    std::function<void(MonoTime began, bool failed)> on_beat;
   };
 
   ElectionDriver(Loop& loop, ObjectStore& store, ElectionConfig config, Options options,

@@ -25,7 +25,7 @@ struct WorkersUpdatedEvent {
   std::string name_space;
   std::vector<WorkerId> workers;
 };
-/// contention:detected
+/// contention:detected — no heartbeat succeeded for `duration`; one is due every `expected`.
 struct ContentionDetectedEvent {
   std::string name_space;
   Duration duration;

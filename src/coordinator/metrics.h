@@ -21,7 +21,7 @@ struct CoordinatorMetrics {
   std::uint64_t worker_timeouts = 0;       ///< Workers seen to fall silent.
   std::uint64_t epoch_drift_events =
       0;  ///< What fences refused this process, at plugins and resources.
-  std::uint64_t contention_events = 0;
+  std::uint64_t contention_events = 0;  ///< Heartbeats that came late, reported or not.
   std::uint64_t plugin_failures = 0;
   WallTime start_time{};
   WallTime last_heartbeat_time{};

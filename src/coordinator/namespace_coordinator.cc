@@ -63,14 +63,15 @@ NamespaceCoordinator::NamespaceCoordinator(std::string name_space, CoordinatorOp
       driver_(loop_, store_, config, driver_options(name_space_, options_),
               {.on_event = [this](const ElectionEvent& event) { handle(event); },
                .workers = [this] { return roster_.live(); },
-               .may_beat = [this] { return may_beat(); },
-               .on_beat = [this](Duration took, bool failed) { after_beat(took, failed); }},
+               .not_before = [this](MonoTime now) { return not_before(now); },
+               .on_beat = [this](MonoTime began, bool failed) { after_beat(began, failed); }},
               Random(random_.next())),
       registration_(loop_, store_, driver_.keys().worker(config.id),
                     worker_record(name_space_, config, options_),
                     {.worker_timeout = options_.worker_timeout,
                      .request_timeout = options_.timings().request_timeout,
-                     .retry_wait = config.retry_wait},
+                     .retry_wait = config.retry_wait,
+                     .heartbeat_interval = options_.heartbeat_interval},
                     {.on_duplicate = [this](const Incarnation& o) { on(DuplicateWorker{o}); },
                      .on_error = [this](const Error& e) { on(StoreTrouble{e}); }},
                     Random(random_.next())),
@@ -93,7 +94,7 @@ NamespaceCoordinator::NamespaceCoordinator(std::string name_space, CoordinatorOp
            .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
            .on_bad =
                [this](const Error& e) { report(TroubleEvent::Kind::kBadControl, e.message); }}),
-      breaker_(options_.circuit_breaker),
+      breaker_(options_.circuit_breaker, options_.heartbeat_interval),
       contention_(options_.contention, options_.heartbeat_interval),
       latencies_(options_.metrics_buffer_size),
       election_durations_(Histogram::for_elections()),
@@ -130,7 +131,8 @@ void NamespaceCoordinator::probed(const Status& safe) {
   if (!safe) {
     // Not reachable now: that says nothing about its fitness.
     on(StoreTrouble{safe.error()});
-    start_timer_.arm(options_.heartbeat_interval, [this] { begin(); });
+    start_timer_.arm(failures_.until_next_probe(safe.error(), options_.heartbeat_interval),
+                     [this] { begin(); });
     return;
   }
   registration_.start(lifetime_.wrap([this] { take_part(); }));
@@ -178,48 +180,31 @@ void NamespaceCoordinator::watch_store() {
   });
 }
 
-// The breaker counts one failure for each heartbeat interval, not one for each quick retry within
-// it: otherwise a short outage would open it for longer than a lease lasts.
-bool NamespaceCoordinator::may_beat() {
-  const MonoTime now = loop_.now();
-  const bool retry = breaker_.status().state == CircuitState::kClosed && failure_counted_at_ &&
-                     now - *failure_counted_at_ < options_.heartbeat_interval;
-  breaker_counts_ = !retry;
-  if (retry) return true;
-  beat_asked_at_ = now;
-  const CircuitBreaker::Permit permit = breaker_.allow(now);
+MonoTime NamespaceCoordinator::not_before(MonoTime now) {
+  const CircuitBreaker::Permit permit = breaker_.ask(now, driver_.election().leads(now));
   note_breaker(permit.transition);
-  if (!permit.allowed) publish();
-  return permit.allowed;
+  if (permit.not_before > now) publish();
+  return permit.not_before;
 }
 
-void NamespaceCoordinator::after_beat(Duration took, bool failed) {
+void NamespaceCoordinator::after_beat(MonoTime began, bool failed) {
   const MonoTime now = loop_.now();
-  if (failed && breaker_counts_) {
-    failure_counted_at_ = beat_asked_at_;
-    if (!failing_since_) failing_since_ = beat_asked_at_;
+  if (failed) {
+    if (!failing_since_) failing_since_ = began;
     note_breaker(breaker_.failure(now));
-  } else if (!failed) {
-    failure_counted_at_.reset();
+  } else {
     const auto closed = breaker_.success(now);
     note_breaker(closed);
     if (closed) tell_outage(*closed);
-    if (breaker_.status().state == CircuitState::kClosed) failing_since_.reset();
+    failing_since_.reset();
   }
-  latencies_.record(took);
+  latencies_.record(now - began);
   count([&](CoordinatorMetrics& m) {
     ++m.heartbeat_count;
     if (failed) ++m.heartbeat_failures;
     m.last_heartbeat_time = loop_.wall_now();
   });
-  if (const auto contention = contention_.cycle_completed(took, now)) {
-    host_->emit(ContentionDetectedEvent{name_space_, contention->duration, contention->expected,
-                                        contention->ratio});
-    log_warn("contention detected", {{"namespace", name_space_},
-                                     {"epoch", std::to_string(epoch().value())},
-                                     {"took", format_duration(contention->duration)},
-                                     {"expected", format_duration(contention->expected)}});
-  }
+  note_contention(contention_.attempted(began, now, !failed));
   const auto& state = driver_.election().last_state();
   if (driver_.election().leads(now)) {
     roster_.beat(scale(options_.worker_timeout, 0.45));
@@ -233,6 +218,15 @@ void NamespaceCoordinator::after_beat(Duration took, bool failed) {
   if (control_.owes() || paused_) control_.look();
   check_plugins();
   publish();
+}
+
+void NamespaceCoordinator::note_contention(const std::optional<ContentionEvent>& late) {
+  if (!late) return;
+  host_->emit(ContentionDetectedEvent{name_space_, late->duration, late->expected, late->ratio});
+  log_warn("contention detected", {{"namespace", name_space_},
+                                   {"epoch", std::to_string(epoch().value())},
+                                   {"took", format_duration(late->duration)},
+                                   {"expected", format_duration(late->expected)}});
 }
 
 void NamespaceCoordinator::note_breaker(const std::optional<CircuitTransition>& transition) {

@@ -16,6 +16,7 @@
 #include "coordinator/options.h"
 #include "coordinator/plugin_host.h"
 #include "coordinator/roster.h"
+#include "coordinator/store_failures.h"
 #include "coordinator/worker_registration.h"
 #include "core/limits/histogram.h"
 #include "store/store.h"
@@ -81,8 +82,9 @@ class NamespaceCoordinator {
   void take_part();
   void watch_store();
 
-  bool may_beat();
-  void after_beat(Duration took, bool failed);
+  MonoTime not_before(MonoTime now);
+  void after_beat(MonoTime began, bool failed);
+  void note_contention(const std::optional<ContentionEvent>& late);
   void note_breaker(const std::optional<CircuitTransition>& transition);
   void tell_outage(const CircuitTransition& closed);
   void note_workers(std::size_t appeared, std::size_t timed_out);
@@ -127,6 +129,7 @@ class NamespaceCoordinator {
   ControlReader control_;
   CircuitBreaker breaker_;
   ContentionDetector contention_;
+  StoreFailures failures_;
   LatencyWindow latencies_;
   Histogram election_durations_;
   std::unique_ptr<Watch> state_watch_;
@@ -137,11 +140,8 @@ class NamespaceCoordinator {
 
   std::shared_ptr<LeaseGuard> guard_;
   std::optional<MonoTime> campaign_began_;
-  MonoTime beat_asked_at_{};
-  std::optional<MonoTime> failure_counted_at_;  ///< When the last failing beat that counts began.
   std::optional<MonoTime> failing_since_;  ///< When the first of the failing beats in a row began.
   std::uint64_t trips_told_ = 0;           ///< Of the breaker, in outages that were told.
-  bool breaker_counts_ = false;  ///< The beat under way is one that the breaker was asked about.
   bool started_ = false;
   bool stopping_ = false;
   bool stall_reported_ = false;

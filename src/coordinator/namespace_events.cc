@@ -83,10 +83,9 @@ void NamespaceCoordinator::on(const StateTrouble& event) {
 
 void NamespaceCoordinator::on(const StoreTrouble& event) {
   if (event.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
-  log_warn("store request failed", {{"namespace", name_space_},
-                                    {"epoch", std::to_string(epoch().value())},
-                                    {"error", to_string(event.error.code)},
-                                    {"message", event.error.message}});
+  failures_.note(event.error,
+                 {{"namespace", name_space_}, {"epoch", std::to_string(epoch().value())}},
+                 loop_.now());
 }
 
 void NamespaceCoordinator::on(const DuplicateWorker& event) {

@@ -48,7 +48,8 @@ std::string prometheus_text(const GlobalCoordinator& coordinator) {
   f.counter("worker_registrations_total", "Workers seen to appear", m.worker_registrations);
   f.counter("worker_timeouts_total", "Workers seen to fall silent", m.worker_timeouts);
   f.counter("epoch_drift_total", "What fences refused this process", m.epoch_drift_events);
-  f.counter("contention_total", "Elections that were contended", m.contention_events);
+  f.counter("contention_total", "Heartbeats that came later than contention.threshold allows",
+            m.contention_events);
   f.counter("plugin_failures_total", "Failures of plugins", m.plugin_failures);
   const auto state = m.circuit_breaker.state;
   f.gauges("breaker_state", "1 for the state that the circuit breaker is in", "state",

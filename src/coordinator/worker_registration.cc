@@ -56,7 +56,7 @@ void WorkerRegistration::write() {
 void WorkerRegistration::written(const Nonce& nonce, Result<Revision> result) {
   if (!result) {
     refused_ = !result.is(Errc::kConflict);
-    wait_at_least_ = result.error().retry_after;
+    asked_ = result.error().retry_after;
     if (hooks_.on_error && refused_) hooks_.on_error(result.error());
     return read_back(nonce);
   }
@@ -108,11 +108,19 @@ void WorkerRegistration::settled(bool ok) {
   // A store that refuses the file is no reason to stay away from elections for ever.
   if (attempted_ && (ok || !revision_ || refused_)) std::exchange(attempted_, nullptr)();
   if (stopping_) return leave();
+  failures_ = ok ? 0 : failures_ + 1;
   if (ok || duplicate_) return;
   // At once only where another's file stood, and now its revision is known.
   const bool taking_over = revision_.has_value() && !registered_ && !refused_;
-  const Duration wait = random_.between(options_.retry_wait / 2, options_.retry_wait);
-  retry_.arm(taking_over ? Duration(0) : std::max(wait, wait_at_least_), [this] { write(); });
+  retry_.arm(taking_over ? Duration(0) : patience(), [this] { write(); });
+}
+
+// A heartbeat at most, so that a worker is in the list again soon after its store is well again.
+Duration WorkerRegistration::patience() {
+  const Duration most = std::max(options_.heartbeat_interval, options_.retry_wait);
+  const Duration backoff = options_.retry_wait * (1U << std::min(failures_ - 1, 10U));
+  const Duration wait = std::clamp(std::max(backoff, asked_), options_.retry_wait, most);
+  return random_.between(wait / 2, wait);
 }
 
 void WorkerRegistration::stop(std::function<void()> done) {

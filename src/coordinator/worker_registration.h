@@ -21,7 +21,8 @@ class WorkerRegistration {
   struct Options {
     Duration worker_timeout = 20s;
     Duration request_timeout = 3s;
-    Duration retry_wait = 1s;
+    Duration retry_wait = 1s;          ///< After the first failure; doubles with each further one,
+    Duration heartbeat_interval = 5s;  ///< up to this, however long the store asks for.
   };
   struct Hooks {
     /// Another incarnation has taken this worker's file.
@@ -57,6 +58,7 @@ class WorkerRegistration {
   void read_back(const Nonce& nonce);
   void compare(const Nonce& nonce, const Result<Object>& object);
   void settled(bool ok);
+  [[nodiscard]] Duration patience();
   void leave();
   void left();
 
@@ -75,8 +77,9 @@ class WorkerRegistration {
   bool registered_ = false;
   bool duplicate_ = false;
   bool gone_ = false;
-  bool refused_ = false;       ///< The last write failed, and not by a conflict.
-  Duration wait_at_least_{0};  ///< As it asked for.
+  bool refused_ = false;   ///< The last write failed, and not by a conflict.
+  unsigned failures_ = 0;  ///< In a row.
+  Duration asked_{0};      ///< To wait, by the store.
   Timer retry_;
   std::function<void()> attempted_;
   std::function<void()> stopping_;

@@ -70,7 +70,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                 .deposed =
                     [this](Epoch of, const std::string& why) {
                       candidate_.rise_above(replica_.log().position().epoch);
-                      observer_.metrics().contention.Increment();
+                      observer_.metrics().displaced.Increment();
                       if (replica_.log().position().epoch > of) {
                         observer_.metrics().epoch_drift.Increment();
                       }

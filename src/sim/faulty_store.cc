@@ -62,7 +62,7 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
     if (writes && faults.disk_full) {
       result = Error{Errc::kUnavailable, "the disk is full"};
     } else if (refused) {
-      result = Error{Errc::kThrottled, "the store answered 429", 500ms};
+      result = Error{Errc::kThrottled, "the store answered 429", faults.retry_after};
     } else if (unsettled) {
       result = Error{Errc::kAmbiguous, "the store answered 409"};
     } else if (!before) {

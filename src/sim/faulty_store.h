@@ -24,9 +24,10 @@ struct StoreFaults {
   double error_after = 0;           ///< 500, and it happened.
   double resent_unseen = 0;         ///< A write that a proxy sent twice: it landed, and says 412.
   double conditional_conflict = 0;  ///< 409: nothing settled.
-  double throttled = 0;             ///< 429.
-  bool down = false;                ///< Nothing arrives at all.
-  bool disk_full = false;           ///< Reads are answered, writes fail.
+  double throttled = 0;             ///< 429, and come back in `retry_after`.
+  Duration retry_after = 500ms;
+  bool down = false;       ///< Nothing arrives at all.
+  bool disk_full = false;  ///< Reads are answered, writes fail.
 
   /// Everything above, in proportion to `badness` from 0 to 1.
   [[nodiscard]] static StoreFaults scaled(double badness);

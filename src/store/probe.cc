@@ -183,7 +183,11 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void no_verdict(const char* step, Error error) {
     if (error.code == Errc::kAmbiguous) error.code = Errc::kUnavailable;
-    error.message = "the probe of " + store_.describe() + " got no answer at its step \"" + step +
+    // "Cannot do that" is no broken promise: it may be somebody else who answers there.
+    const bool cannot = error.code == Errc::kUnsupported;
+    if (cannot) error.code = Errc::kInvalid;
+    error.message = "the probe of " + store_.describe() +
+                    (cannot ? " was refused its step \"" : " got no answer at its step \"") + step +
                     "\": " + error.message;
     finish(std::move(error));
   }

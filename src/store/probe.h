@@ -13,7 +13,8 @@ namespace muster {
 ///
 /// Answers with Done for a store that kept every promise, kUnsupported and a sentence that names
 /// the broken one for an unsafe store. Whatever prevents an answer (unreachable, ambiguous,
-/// throttled, denied) is no verdict: it comes back as its own error, ambiguous as kUnavailable.
+/// throttled, denied) is no verdict: it comes back as its own error, ambiguous as kUnavailable, and
+/// a request that the store says it cannot do as kInvalid.
 ///
 /// Touches one object of its own, muster-probe/{uuid}, and removes it at the end; a removal that
 /// fails is logged with the key. Each of its calls, some fifteen one after another, gets

@@ -15,6 +15,7 @@ namespace muster {
 namespace probe_test {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// The ways in which stores have been seen to break their promises, or to be out of reach.
 enum class Flaw {
@@ -243,6 +244,21 @@ INSTANTIATE_TEST_SUITE_P(Outages, UnreachableStoreTest,
                                            Outage{"put", 0, Errc::kDenied, Errc::kDenied},
                                            Outage{"list", 0, Errc::kUnavailable,
                                                   Errc::kUnavailable}));
+
+class RefusedProbeTest : public ProbeTest, public testing::WithParamInterface<const char*> {};
+
+// R13: 501 and 405 were called unsafe, although nothing was promised and broken.
+TEST_P(RefusedProbeTest, IsNotCalledUnsafe) {
+  FlawedStore store(loop_, Flaw::kNone);
+  store.fail(GetParam(), 0, Error{Errc::kUnsupported, "HTTP 501"});
+  const Status verdict = probe(store);
+  ASSERT_TRUE(verdict.is(Errc::kInvalid));
+  EXPECT_THAT(verdict.error().message, HasSubstr("the probe of flawed: was refused its step"));
+  EXPECT_THAT(verdict.error().message, HasSubstr("HTTP 501"));
+  EXPECT_THAT(verdict.error().message, Not(HasSubstr("unsafe")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Requests, RefusedProbeTest, ::testing::Values("get", "put", "list"));
 
 class ResendingProxyTest : public ProbeTest, public testing::WithParamInterface<Flaw> {};
 

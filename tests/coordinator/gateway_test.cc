@@ -9,6 +9,7 @@
 #include "platform/system_clock.h"
 #include "tests/coordinator/fleet.h"
 #include "tests/coordinator/stores.h"
+#include "tests/support/fault_proxy.h"
 #include "tests/support/radosgw.h"
 
 namespace muster {
@@ -43,7 +44,7 @@ TEST(KilledGatewayTest, NobodyLeadsPastTheLeaseUntilItIsBack) {
   EXPECT_THAT(contradictions(fleet.accepted_writes()), IsEmpty());
 }
 
-// S12: the breaker opens at its threshold, tries again after its timeout, and closes; events and
+// S12: the breaker opens at its threshold, is half-open after its timeout, and closes; events and
 // metrics say the same.
 TEST(KilledGatewayTest, TheBreakerOpensHalfOpensAndCloses) {
   RadosGateway& gateway = RadosGateway::shared();
@@ -75,6 +76,29 @@ TEST(KilledGatewayTest, TheBreakerOpensHalfOpensAndCloses) {
     EXPECT_EQ(breaker.at("state"), "closed");
     EXPECT_EQ(breaker.at("trips"), log.count("circuitBreaker:open"));
   }
+}
+
+// R02: a gateway that asks for ten minutes is asked again at the next heartbeat: nobody led for 100
+// s after it was well.
+TEST(ThrottlingGatewayTest, ThereIsALeaderWithinALeaseAndTwoSecondsAfterIt) {
+  FaultProxy proxy(RadosGateway::shared().port());
+  const std::string prefix = "throttled-" + system_random().uuid();
+  Fleet fleet(RadosGateway::shared().url(prefix, proxy.port()), quick_options());
+  for (const char* id : {"a", "b"}) fleet.start(id);
+  ASSERT_TRUE(fleet.settles());
+  const std::uint64_t epoch = fleet.epoch();
+  proxy.inject({.kind = Fault::Kind::kAnswer,
+                .method = {},
+                .path_part = {},
+                .answer = s3_answers::slow_down(600),
+                .times = 1'000'000});
+  ASSERT_TRUE(eventually([&] { return !fleet.leader(); }));
+  let_pass(1500ms);
+  proxy.reset();
+  const MonoTime well = boot_now();
+  EXPECT_NE(fleet.wait_for_leader(epoch), "");
+  EXPECT_LT(boot_now() - well, 1500ms + 2s);
+  EXPECT_THAT(contradictions(fleet.beliefs()), IsEmpty());
 }
 
 }  // namespace gateway_test

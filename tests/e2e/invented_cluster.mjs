@@ -308,7 +308,7 @@ export class InventedCluster {
     past(3.8, { kind: 'breaker', subject: 'namespace=default', from: '', to: 'worker-b', cause: 'ended',
       text: 'worker-b of namespace=default reaches the store again; it could not from 12:00:41 UTC for ' +
         '93.2s: 7 heartbeats failed, and its breaker opened 3 times' });
-    past(1, { kind: 'contention', subject: 'billing', from: '', to: '', cause: 'epoch',
-      text: 'Two workers wrote the state of "billing" within one lease; billing-7f9c won with epoch 31.' });
+    past(1, { kind: 'displaced', subject: 'billing', from: '', to: '', cause: 'epoch',
+      text: 'billing-7f9c took the lead of namespace=billing while the lease of billing-2a1d stood, epoch 31' });
   }
 }

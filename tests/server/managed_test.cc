@@ -89,8 +89,8 @@ TEST_F(ManagedTest, ARollingRestartLosesNothingWhileClientsWrite) {
   expect_all(all(), writer.finish());
 }
 
-// Takes about 20 s: members find out by their own timeouts that the others are gone, and a server is
-// called unreachable after 10 s.
+// Takes about 20 s: members find out by their own timeouts that the others are gone, and a server
+// is called unreachable after 10 s.
 TEST_F(ManagedTest, WhoHasNoQuorumSaysSoAndWhomToStart) {
   found(3);
   ASSERT_TRUE(writes(*servers_[0], "a"));

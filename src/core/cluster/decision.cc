@@ -125,7 +125,7 @@ std::string plain(const Decision& d) {
       return transition(d);
     case DecisionKind::kLeader:
       return leader(d);
-    case DecisionKind::kContention:
+    case DecisionKind::kDisplaced:
       return d.to + " took the lead of " + d.subject + " while the lease of " + d.from +
              " stood, epoch " + std::to_string(d.epoch);
     case DecisionKind::kBreaker:
@@ -165,7 +165,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
 }  // namespace
 
 const char* to_string(DecisionKind kind) {
-  static constexpr std::array kNames{"unknown", "transition", "leader", "contention", "breaker",
+  static constexpr std::array kNames{"unknown", "transition", "leader", "displaced", "breaker",
                                      "brake",   "engine",     "server", "ring"};
   return name_of(kNames, kind);
 }
@@ -228,7 +228,7 @@ std::optional<Decision> describe_election(const std::string& name_space, std::st
   if (d.from.empty() && old.released) d.from = old.released->worker.value();
   if (old.epoch == Epoch{}) d.why = Why::kFirst;
   const bool stood = old.leader && stood_for && *stood_for < old.lease;
-  if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kContention;
+  if (is->leader && stood && d.from != d.to) d.kind = DecisionKind::kDisplaced;
   return d;
 }
 

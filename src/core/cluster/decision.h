@@ -19,7 +19,7 @@ enum class DecisionKind : std::uint8_t {
   kUnknown = 0,
   kTransition = 1,  ///< Of a node.
   kLeader = 2,      ///< Of the servers, or of a namespace of the versioned store.
-  kContention = 3,  ///< A leadership was taken while its lease stood.
+  kDisplaced = 3,   ///< A leader was replaced while its lease stood.
   kBreaker = 4,     ///< Of a worker that could not reach the store for a while.
   kBrake = 5,
   kEngine = 6,  ///< It did not answer for a while.

@@ -112,7 +112,7 @@ TEST_F(DecisionTest, ElectionsInTheStoreAreTold) {
   apply(StorePut{key, leading("w2", 2, 30), AnyVersion{}, {}, {}}, 30);
   EXPECT_EQ(told(), "w2 leads namespace=jobs, epoch 2: w1 was not heard any more");
   apply(StorePut{key, leading("w3", 3, 31), AnyVersion{}, {}, {}}, 31);
-  EXPECT_EQ(last().kind, DecisionKind::kContention);
+  EXPECT_EQ(last().kind, DecisionKind::kDisplaced);
   apply(StorePut{key, "no JSON", AnyVersion{}, {}, {}}, 32);
   apply(StorePut{"app/" + key, leading("w9", 1, 0), AnyVersion{}, {}, {}}, 33);
   EXPECT_EQ(last().subject, "namespace=app/jobs");

@@ -89,9 +89,17 @@ bool Election::my_turn(MonoTime now) {
 void Election::campaign(MonoTime now) {
   if (!floor_) return ask(Phase::kReadingFloor, ReadFloor{});
   if (refuses_without_floor(now)) return;
+  next_epoch_ = next(std::max({seen_epoch_, floor_->epoch, above_}));
+  if (next_epoch_ > kEpochMax) {
+    // What nobody could read is not written: neither state nor floor could be told from damage.
+    step_.events.emplace_back(StateTrouble{
+        "no epoch is left after " + std::to_string(next_epoch_.value() - 1) +
+        "; refusing to elect until an operator removes state.json and restores metadata.json"});
+    floor_.reset();
+    return wait_one_interval(now);
+  }
   step_.events.emplace_back(ElectionStarted{});
   campaign_began_ = now;
-  next_epoch_ = next(std::max({seen_epoch_, floor_->epoch, above_}));
   ask(Phase::kRaisingFloor, RaiseFloor{next_epoch_, longest_lease_seen_, floor_->revision});
   floor_.reset();
 }

@@ -77,10 +77,21 @@ void Election::wait_until(MonoTime when) {
   wake_at_ = when;
 }
 
+// However long a store asks for, the next heartbeat looks at it again, and a leader the sooner, the
+// less of its lease is left: no lease lasts longer because a store is busy. What does not pass by
+// itself is not asked about before the next heartbeat, either.
+Duration Election::patience(const Error& error, MonoTime now) {
+  const Duration retry = std::min(config_.retry_wait, config_.interval);
+  const Duration soon = random_.between(retry / 2, retry);
+  const Duration asked = is_lasting(error.code) ? config_.interval : error.retry_after;
+  const Duration most =
+      leads(now) ? std::min(config_.interval, (term_->deadline - now) / 3) : config_.interval;
+  return std::max(soon, std::min(asked, most));
+}
+
 void Election::wait_after_failure(const Error& error, MonoTime now) {
   step_.events.emplace_back(StoreTrouble{error});
-  const Duration wait = random_.between(config_.retry_wait / 2, config_.retry_wait);
-  wait_until(now + std::max(wait, error.retry_after));
+  wait_until(now + patience(error, now));
 }
 
 void Election::wait_one_interval(MonoTime now) {
@@ -264,7 +275,7 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
   if (!written) {
     // Rule E6: whatever went wrong, the write may have landed. Read before acting.
     step_.events.emplace_back(StoreTrouble{written.error()});
-    write_failed_ = true;
+    write_failed_ = written.error();
     ask(Phase::kReadingState, ReadState{known_.revision});
     return finish();
   }
@@ -288,11 +299,12 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
 
 void Election::consider(MonoTime now) {
   if (phase_ != Phase::kIdle) return;
-  const bool unsettled = std::exchange(write_failed_, false) && !sent_.empty();
+  const std::optional<Error> failed = std::exchange(write_failed_, {});
+  const bool unsettled = failed && !sent_.empty();
   if (resigning_ && resigning_->without_receipt) return finish_resigning(false, now);
   if (unsettled && !leads(now)) {
     // It may land yet. Trying again at once would only hammer a store that refuses writes.
-    return wait_until(now + random_.between(config_.retry_wait / 2, config_.retry_wait));
+    return wait_until(now + patience(*failed, now));
   }
   if (resigning_) {
     if (mine(known_.state)) return release(now);
@@ -303,9 +315,8 @@ void Election::consider(MonoTime now) {
     // Either the renewal is settled, and the next is due when it was, or it has not landed, and
     // only another compare-and-swap at the same revision may follow.
     retry_renewal_ = !sent_.empty();
-    if (retry_renewal_) {
-      wait_until(now + random_.between(config_.retry_wait / 2, config_.retry_wait));
-    }
+    if (retry_renewal_)
+      wait_until(now + patience(failed.value_or(Error{Errc::kAmbiguous, {}}), now));
     return;
   }
   if (!may_campaign(now)) return wait_one_interval(now);

@@ -22,7 +22,7 @@ struct ElectionConfig {
   LeaseTerms terms;
   Duration interval = 5s;    ///< Between two heartbeats: renewals or looks at the state.
   Duration jitter = 1s;      ///< Added to each interval, uniform from zero.
-  Duration retry_wait = 1s;  ///< After a failed request, jittered by half.
+  Duration retry_wait = 1s;  ///< After a failed request, jittered by half; at most an interval.
   /// How long a worker that is not first in line waits for those before it, uniform from half.
   Duration turn_wait = 1s;
 };
@@ -199,6 +199,7 @@ class Election {
   ElectionStep finish();
   void ask(Phase phase, ElectionRequest request);
   void wait_until(MonoTime when);
+  [[nodiscard]] Duration patience(const Error& error, MonoTime now);
   void wait_after_failure(const Error& error, MonoTime now);
   void wait_one_interval(MonoTime now);
 
@@ -260,7 +261,7 @@ class Election {
   MonoTime hold_off_until_ = MonoTime::min();
   bool eligible_ = true;
   bool stopped_ = false;
-  bool write_failed_ = false;   ///< The read under way settles a write that was not confirmed.
+  std::optional<Error> write_failed_;  ///< The read under way settles a write that failed so.
   bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
   ElectionStep step_;
 };

@@ -340,12 +340,39 @@ TEST(ElectionTest, AReleaseThatDoesNotLandIsTriedAgainAfterAWait) {
   EXPECT_TRUE(scene.asks<WriteState>());
 }
 
-TEST(ElectionTest, AThrottledStoreIsLeftAloneForAsLongAsItAsks) {
+// R02: for as long as it asks, and at most for a heartbeat.
+TEST(ElectionTest, AThrottledStoreIsLeftAloneForAHeartbeatAtMost) {
+  for (const Duration asked : {3s, 5s, 9s, 3600s}) {
+    Scene scene;
+    scene.wake(kStart);
+    auto step = scene.election.state_read(Error{Errc::kThrottled, "slow down", asked}, kStart);
+    EXPECT_FALSE(step.request);
+    EXPECT_EQ(scene.election.wake_at(), kStart + std::min<Duration>(asked, 5s));
+  }
+}
+
+// R22: a mistake that somebody must mend is not asked about every second.
+TEST(ElectionTest, WhatDoesNotPassByItselfIsLookedAtWithEachHeartbeat) {
   Scene scene;
   scene.wake(kStart);
-  auto step = scene.election.state_read(Error{Errc::kThrottled, "slow down", 9s}, kStart);
-  EXPECT_FALSE(step.request);
-  EXPECT_EQ(scene.election.wake_at(), kStart + 9s);
+  (void)scene.election.state_read(Error{Errc::kDenied, "no permission"}, kStart);
+  EXPECT_EQ(scene.election.wake_at(), kStart + 5s);
+}
+
+// R02: whoever leads asks the sooner, the less of its lease is left.
+TEST(ElectionTest, ALeaderDoesNotWaitItsLeaseOutBecauseAStoreIsBusy) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  const MonoTime deadline = *scene.election.deadline();
+  MonoTime now = kStart + 5s;
+  int attempts = 0;
+  const Error busy{Errc::kThrottled, "slow down", 1h};
+  for (; now < deadline; now = scene.election.wake_at(), ++attempts) {
+    scene.wake(now);
+    if (scene.asks<WriteState>()) (void)scene.election.state_written(busy, now);
+    (void)scene.election.state_read(busy, now);
+  }
+  EXPECT_GE(attempts, 4);
 }
 
 }  // namespace election_test

@@ -18,8 +18,6 @@ using Json = nlohmann::json;
 
 // Beyond this a JSON number is not exact everywhere, and no honest epoch comes near it.
 constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
-// Half of that, so that whoever follows a damaged one can still count on.
-constexpr std::uint64_t kEpochMax = 1ULL << 52;
 constexpr std::chrono::milliseconds kOutageMax = std::chrono::days(3650);
 
 Error corrupt(const char* file, const std::string& why) {
@@ -131,8 +129,9 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
   const Json& json = *parsed;
   LeaderState state;
   const auto epoch = number(json, "epoch");
-  if (!epoch || *epoch > kEpochMax) {
-    return corrupt("state.json", "the epoch is not a whole number up to 2^52");
+  if (!epoch || Epoch(*epoch) > kEpochMax) {
+    return corrupt("state.json",
+                   "the epoch is not a whole number up to " + std::to_string(kEpochMax.value()));
   }
   state.epoch = Epoch(*epoch);
   const auto leader = json.find("leaderId");
@@ -177,7 +176,7 @@ Epoch salvage_epoch(std::string_view body) {
     const std::size_t start = i;
     while (i < body.size() && std::isdigit(static_cast<unsigned char>(body[i])) != 0) ++i;
     const auto value = parse_unsigned(body.substr(start, i - start));
-    if (i < body.size() && value && *value <= kEpochMax) highest = std::max(highest, *value);
+    if (i < body.size() && value && Epoch(*value) <= kEpochMax) highest = std::max(highest, *value);
   }
   return Epoch(highest);
 }
@@ -208,8 +207,9 @@ Result<NamespaceMetadata> decode_metadata(std::string_view body) {
   NamespaceMetadata metadata;
   if (json.contains("epochFloor")) {
     const auto floor = number(json, "epochFloor");
-    if (!floor || *floor > kEpochMax) {
-      return corrupt("metadata.json", "epochFloor is not a whole number up to 2^52");
+    if (!floor || Epoch(*floor) > kEpochMax) {
+      return corrupt("metadata.json",
+                     "epochFloor is not a whole number up to " + std::to_string(kEpochMax.value()));
     }
     metadata.epoch_floor = Epoch(*floor);
   }

@@ -12,6 +12,11 @@
 
 namespace muster {
 
+/// The highest epoch that a state or a floor may have. Damage may have made an epoch high, up to
+/// the powers of two below this, and epochs still rise from there; nothing that is likely to be
+/// written by mistake lies just below it. Below 2^53, so that every JSON reader has it exactly.
+inline constexpr Epoch kEpochMax{6'755'399'441'055'743};
+
 /// A term that its holder ended itself. Matching (incarnation, epoch) it is the receipt that the
 /// holder's work has stopped, so that a successor need not wait the lease out.
 struct ReleaseReceipt {

@@ -72,9 +72,10 @@ TEST(LeaderStateTest, CorruptBodiesAreToldApartAndTheirEpochIsSalvaged) {
 
 // Whoever follows must be able to count on.
 TEST(LeaderStateTest, AnEpochAtTheEndOfAllNumbersIsNone) {
-  EXPECT_TRUE(decode_leader_state(R"({"epoch":4503599627370496})").ok());
-  EXPECT_TRUE(decode_leader_state(R"({"epoch":4503599627370497})").is(Errc::kCorrupt));
-  EXPECT_TRUE(decode_metadata(R"({"epochFloor":4503599627370497})").is(Errc::kCorrupt));
+  EXPECT_TRUE(decode_leader_state(R"({"epoch":6755399441055743})").ok());
+  EXPECT_TRUE(decode_leader_state(R"({"epoch":6755399441055744})").is(Errc::kCorrupt));
+  EXPECT_TRUE(decode_metadata(R"({"epochFloor":6755399441055744})").is(Errc::kCorrupt));
+  EXPECT_EQ(kEpochMax, Epoch(6755399441055743));
   EXPECT_EQ(salvage_epoch(R"({"epoch": 9007199254740991, "leader)"), Epoch(0));
 }
 

@@ -1,5 +1,6 @@
 #include "core/limits/circuit_breaker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -18,37 +19,42 @@ const char* to_string(CircuitState state) {
   return "unknown";
 }
 
-CircuitBreaker::CircuitBreaker(CircuitBreakerOptions options) : options_(options) {
+CircuitBreaker::CircuitBreaker(CircuitBreakerOptions options, Duration heartbeat_interval)
+    : options_(options), interval_(heartbeat_interval) {
   MUSTER_CHECK(options.failure_threshold > 0);
   MUSTER_CHECK(options.half_open_max_attempts > 0);
 }
 
-CircuitBreaker::Permit CircuitBreaker::allow(MonoTime now) {
-  Permit permit{true, std::nullopt};
-  if (state_ == CircuitState::kClosed) return permit;
+CircuitBreaker::Permit CircuitBreaker::ask(MonoTime now, bool leads) {
+  Permit permit{now, std::nullopt};
   if (state_ == CircuitState::kOpen) {
-    if (now - entered_at_ < options_.reset_timeout) return {false, std::nullopt};
-    permit.transition = enter(CircuitState::kHalfOpen, now);
-    half_open_attempts_ = 0;
+    if (now - entered_at_ >= options_.reset_timeout) {
+      permit.transition = enter(CircuitState::kHalfOpen, now);
+      half_open_failures_ = 0;
+    } else if (!leads) {
+      permit.not_before = std::min(attempted_at_ + interval_, entered_at_ + options_.reset_timeout);
+    }
   }
-  // Any outcome leaves half-open, so the attempts granted since it began are all in flight.
-  permit.allowed = half_open_attempts_ < options_.half_open_max_attempts;
-  if (permit.allowed) ++half_open_attempts_;
+  if (permit.not_before <= now) attempted_at_ = now;
   return permit;
 }
 
 std::optional<CircuitTransition> CircuitBreaker::success(MonoTime now) {
-  if (state_ == CircuitState::kOpen) return std::nullopt;
   std::optional<CircuitTransition> transition;
-  if (state_ == CircuitState::kHalfOpen) transition = enter(CircuitState::kClosed, now);
+  if (state_ != CircuitState::kClosed) transition = enter(CircuitState::kClosed, now);
   failure_count_ = 0;
+  counted_at_.reset();
   return transition;
 }
 
 std::optional<CircuitTransition> CircuitBreaker::failure(MonoTime now) {
-  if (state_ == CircuitState::kOpen) return std::nullopt;
+  const bool half_open = state_ == CircuitState::kHalfOpen;
+  const bool repeated = counted_at_ && attempted_at_ - *counted_at_ < interval_;
+  if (repeated && !half_open) return std::nullopt;
+  counted_at_ = attempted_at_;
   ++failure_count_;
-  if (state_ == CircuitState::kClosed && failure_count_ < options_.failure_threshold) {
+  if (half_open ? ++half_open_failures_ < options_.half_open_max_attempts
+                : state_ == CircuitState::kOpen || failure_count_ < options_.failure_threshold) {
     return std::nullopt;
   }
   ++trips_;

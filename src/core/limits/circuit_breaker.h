@@ -13,9 +13,9 @@ enum class CircuitState { kClosed, kOpen, kHalfOpen };
 [[nodiscard]] const char* to_string(CircuitState state);
 
 struct CircuitBreakerOptions {
-  std::uint32_t failure_threshold = 5;
-  Duration reset_timeout = 30s;
-  std::uint32_t half_open_max_attempts = 1;
+  std::uint32_t failure_threshold = 5;       ///< Failed heartbeats in a row that open it.
+  Duration reset_timeout = 30s;              ///< From open to half-open.
+  std::uint32_t half_open_max_attempts = 1;  ///< Attempts in half-open before it opens again.
   bool operator==(const CircuitBreakerOptions&) const = default;
 };
 
@@ -34,25 +34,30 @@ struct CircuitBreakerStatus {
   std::uint64_t trips;
 };
 
-/// Spares a failing store: after `failure_threshold` failures in a row no attempt is allowed for
-/// `reset_timeout`, then a few are tried. One success closes the circuit, one failure opens it
-/// for another `reset_timeout`.
+/// Spares a failing store, and costs nobody a lease.
 ///
-/// The caller reports the outcome of each attempt that was allowed; an attempt without a deadline
-/// would leave the circuit half-open for ever. An outcome that arrives while the circuit is open
-/// belongs to an attempt begun before and changes nothing. Every change of state is returned by
-/// the call that made it, so events and status cannot disagree. Pure; one thread.
+/// Closed, every attempt at a heartbeat is allowed, the quick repetitions of a failed one included.
+/// Those count as one failure per heartbeat interval: otherwise a short outage would open the
+/// circuit. After `failure_threshold` failures in a row it is open: nothing is repeated quickly,
+/// and one attempt per heartbeat interval looks whether the store is back. After `reset_timeout` it
+/// is half-open: `half_open_max_attempts` attempts are allowed as if it were closed; when all of
+/// them failed it is open again. A success closes it, whatever its state.
+///
+/// Whoever leads is always allowed to renew. The caller makes one attempt at a time and reports its
+/// outcome. Every change of state is returned by the call that made it, so events and status cannot
+/// disagree. Pure; one thread.
 class CircuitBreaker {
  public:
   struct Permit {
-    bool allowed;
+    MonoTime not_before;  ///< In the past or now: allowed.
     std::optional<CircuitTransition> transition;
   };
 
   /// Both numbers of `options` must be positive.
-  explicit CircuitBreaker(CircuitBreakerOptions options = {});
+  CircuitBreaker(CircuitBreakerOptions options, Duration heartbeat_interval);
 
-  [[nodiscard]] Permit allow(MonoTime now);
+  /// Asked before each attempt; one that is allowed begins at `now`.
+  [[nodiscard]] Permit ask(MonoTime now, bool leads);
   [[nodiscard]] std::optional<CircuitTransition> success(MonoTime now);
   [[nodiscard]] std::optional<CircuitTransition> failure(MonoTime now);
 
@@ -62,11 +67,14 @@ class CircuitBreaker {
   CircuitTransition enter(CircuitState state, MonoTime now);
 
   CircuitBreakerOptions options_;
+  Duration interval_;
   CircuitState state_ = CircuitState::kClosed;
   std::uint64_t failure_count_ = 0;  // In a row.
   std::uint64_t trips_ = 0;
   MonoTime entered_at_{};
-  std::uint32_t half_open_attempts_ = 0;
+  MonoTime attempted_at_{};             // When the last attempt began,
+  std::optional<MonoTime> counted_at_;  // and when the last that failed and counts did.
+  std::uint32_t half_open_failures_ = 0;
 };
 
 }  // namespace muster

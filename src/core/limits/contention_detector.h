@@ -9,29 +9,35 @@ namespace muster {
 
 struct ContentionOptions {
   bool enabled = true;
-  double threshold = 2.0;  ///< A cycle that takes more than so many intervals is contention.
+  double threshold = 2.0;  ///< More intervals than this from one heartbeat to the next.
   Duration rate_limit = 30s;
   bool operator==(const ContentionOptions&) const = default;
 };
 
-/// What an operator is told: a heartbeat cycle took `ratio` times as long as it should.
+/// What an operator is told: from one heartbeat to the next it took `ratio` times as long as it
+/// should.
 struct ContentionEvent {
   Duration duration;
   Duration expected;
   double ratio;
 };
 
-/// Notices heartbeat cycles that take far longer than their interval: coordination is degraded
-/// and a lease may be lost soon. Every occurrence is counted; events are at most one per
-/// `rate_limit`, so that a slow store does not flood its operators. Switched off, it neither
-/// counts nor reports. Pure; one thread.
+/// Notices contention: heartbeats that come late, because the store is slow or this process is. The
+/// time from one heartbeat that succeeded to the next is compared with the interval, as etcd does,
+/// and not only when it has succeeded: a lease may be lost soon. So neither request timeouts nor
+/// repetitions hide a slow store.
+///
+/// Every occurrence is counted, at most one per interval; events are at most one per `rate_limit`,
+/// so that a slow store does not flood its operators. Switched off, it neither counts nor reports.
+/// Pure; one thread.
 class ContentionDetector {
  public:
   /// `heartbeat_interval` must be positive.
   ContentionDetector(ContentionOptions options, Duration heartbeat_interval);
 
-  /// To be told of every completed cycle; `now` is when it completed.
-  [[nodiscard]] std::optional<ContentionEvent> cycle_completed(Duration took, MonoTime now);
+  /// To be told of every attempt at a heartbeat: when it began, and when it ended.
+  [[nodiscard]] std::optional<ContentionEvent> attempted(MonoTime began, MonoTime ended,
+                                                         bool succeeded);
 
   /// The `contentionEvents` metric: every occurrence, reported or not.
   [[nodiscard]] std::uint64_t occurrences() const { return occurrences_; }
@@ -40,6 +46,9 @@ class ContentionDetector {
   ContentionOptions options_;
   Duration expected_;
   std::uint64_t occurrences_ = 0;
+  std::optional<MonoTime>
+      since_;  // The last heartbeat that succeeded, or the first attempt at one.
+  std::optional<MonoTime> counted_at_;
   std::optional<MonoTime> reported_at_;
 };
 

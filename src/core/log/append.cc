@@ -28,7 +28,10 @@ Append::Step Append::put_answered(const Status& answer, MonoTime now) {
     case Errc::kUnavailable:
     case Errc::kThrottled:
       // This one was not written. An earlier one may have been: the same bytes go out again.
-      return go_on({Put{}, std::max(terms_.retry_wait, answer.error().retry_after)}, now);
+      // However long the store asks for, clients wait no longer than until this is given up.
+      return go_on({Put{}, std::max(terms_.retry_wait, std::min(answer.error().retry_after,
+                                                                (terms_.give_up_at - now) / 2))},
+                   now);
     default:
       return go_on({ReadEntry{}, terms_.retry_wait}, now);
   }

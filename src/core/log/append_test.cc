@@ -77,6 +77,15 @@ TEST(AppendTest, WaitsAsLongAsAThrottlingStoreSays) {
   EXPECT_EQ(step.wait, 2s);
 }
 
+// R02: clients are answered when the append is given up, not when the store would like to be asked.
+TEST(AppendTest, AnHourThatAThrottlingStoreAsksForIsNotWaitedOut) {
+  Append one = append(true);
+  const Status throttled(Error{Errc::kThrottled, "slow down", 1h});
+  EXPECT_EQ(one.put_answered(throttled, kStart).wait, 5s);
+  EXPECT_EQ(one.put_answered(throttled, kStart + 8s).wait, 1s);
+  EXPECT_EQ(one.put_answered(throttled, kStart + 9950ms).wait, 100ms);
+}
+
 TEST(AppendTest, GivesUpWithoutClaimingAnything) {
   Append one = append(true);
   const Append::Step step = one.put_answered(kLost, kStart + 10s);

@@ -56,7 +56,7 @@ class Metrics {
   prometheus::Counter& refusals;
   prometheus::Counter& commits;
   prometheus::Counter& leader_changes;
-  prometheus::Counter& contention;
+  prometheus::Counter& displaced;
   prometheus::Counter& epoch_drift;
   prometheus::Counter& watch_lagged;
   prometheus::Counter& suspicions;

@@ -128,7 +128,14 @@ Refusal judge(const HttpResponse& response, const Question& q) {
             q.write() ? Remedy::kNone : Remedy::kRetry};
   }
   if (status == 501 || status == 405) {
-    return {{Errc::kUnsupported, "the store cannot do what was asked" + end}};
+    const bool conditional = q.write() && q.when != Precondition::Kind::kNone;
+    return {
+        {Errc::kUnsupported,
+         (conditional ? "the store does not offer conditional writes; use one that does, or check "
+                        "that the address is that of an S3 endpoint"
+                      : "whatever answers does not know this request; check that the address is "
+                        "that of an S3 endpoint") +
+             end}};
   }
   const bool refused = status >= 400 && status < 500 && code != "RequestTimeout";
   if (refused) return {{Errc::kInvalid, "the store refused the request" + end}};

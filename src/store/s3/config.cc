@@ -6,6 +6,14 @@
 #include "base/text.h"
 
 namespace muster::s3 {
+
+bool has_dot_part(std::string_view path) {
+  for (const std::string_view part : split(path, '/')) {
+    if (part == "." || part == "..") return true;
+  }
+  return false;
+}
+
 namespace {
 
 std::string first_of(std::initializer_list<std::string> values) {
@@ -60,6 +68,12 @@ Status set_bucket(const Url& url, Config& config) {
   while (config.prefix.ends_with('/')) config.prefix.pop_back();
   if (config.prefix.find("//") != std::string::npos || config.prefix.starts_with('/')) {
     return invalid("the prefix of the s3: address has an empty part between slashes");
+  }
+  if (has_dot_part(config.prefix)) {
+    return invalid(
+        "the prefix \"" + config.prefix +
+        "\" of the s3: address has a part . or .., which the store or a proxy may take for "
+        "another place; write the prefix itself");
   }
   if (!config.prefix.empty()) config.prefix += '/';
   return Done{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "store/s3/environment.h"
@@ -11,6 +12,9 @@ namespace muster::s3 {
 /// How conditional writes state a revision. HTTP wants quotes and AWS takes either; Ceph up to 18
 /// answers 412 to every quoted one.
 enum class IfMatch { kAuto, kQuoted, kUnquoted };
+
+/// Whether a part of the path is . or .., which some servers and proxies resolve.
+[[nodiscard]] bool has_dot_part(std::string_view path);
 
 /// Where a bucket is and how it is addressed: s3://bucket/prefix?endpoint=…&region=…
 struct Config {

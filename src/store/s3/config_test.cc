@@ -71,6 +71,18 @@ TEST(S3ConfigTest, BadAddressesAreRefusedWithASentence) {
   }
 }
 
+// R39: "s3://bucket/../other" was sent as it is, and names another bucket to whoever resolves it.
+TEST(S3ConfigTest, APrefixThatLeadsElsewhereIsRefused) {
+  for (const char* address :
+       {"s3://bucket/../other", "s3://bucket/a/../../other", "s3://bucket/..",
+        "s3://bucket/%2e%2e/other", "s3://bucket/a%2f..%2fb", "s3://bucket/./a"}) {
+    const auto c = config(address);
+    ASSERT_TRUE(c.is(Errc::kInvalid)) << address;
+    EXPECT_NE(c.error().message.find("a part . or .."), std::string::npos) << c.error().message;
+  }
+  EXPECT_TRUE(config("s3://bucket/a..b/...").ok());
+}
+
 TEST(S3ConfigTest, AnUnknownOptionNamesTheNearestKnownOne) {
   EXPECT_EQ(config("s3://bucket?regoin=x").error().message,
             "s3: addresses have no option \"regoin\"; did you mean \"region\"?");

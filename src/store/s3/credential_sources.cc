@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/membership/validation.h"
 #include "store/s3/credentials.h"
 #include "store/s3/timestamps.h"
 #include "store/s3/xml.h"
@@ -214,15 +215,28 @@ std::string without_slash(std::string text) {
   return text;
 }
 
+/// The host that an http: or https: address names, brackets of IPv6 included; empty where anything
+/// but a host and a port stands between the slashes, so that what is checked here is what is asked.
+std::string_view host_of(std::string_view url, std::string_view scheme) {
+  if (!url.starts_with(scheme)) return {};
+  url.remove_prefix(scheme.size());
+  const std::string_view authority = url.substr(0, url.find_first_of("/?#"));
+  const bool plain = std::all_of(authority.begin(), authority.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+           std::string_view("-.:[]").find(c) != std::string_view::npos;
+  });
+  if (!plain) return {};
+  return authority.starts_with('[') ? authority.substr(0, authority.find(']') + 1)
+                                    : authority.substr(0, authority.find(':'));
+}
+
 /// Plain HTTP would show the credentials to the network, unless it stays on this host.
-bool allowed_container_url(const std::string& url) {
-  if (url.starts_with("https://")) return true;
-  if (!url.starts_with("http://")) return false;
-  const std::string rest = url.substr(7, url.find('/', 7) - 7);
-  const std::string host =
-      rest.starts_with('[') ? rest.substr(0, rest.find(']') + 1) : rest.substr(0, rest.find(':'));
-  return host == "localhost" || host.starts_with("127.") || host == "[::1]" ||
-         host == "169.254.170.2" || host == "169.254.170.23" || host == "[fd00:ec2::23]";
+bool allowed_container_url(std::string_view url) {
+  if (!host_of(url, "https://").empty()) return true;
+  const std::string_view host = host_of(url, "http://");
+  const bool loopback = host.starts_with("127.") && membership::is_ipv4(host);
+  return host == "localhost" || loopback || host == "[::1]" || host == "169.254.170.2" ||
+         host == "169.254.170.23" || host == "[fd00:ec2::23]";
 }
 
 Result<CredentialSource> choose_container(const Environment& env, const std::string& relative,
@@ -232,8 +246,10 @@ Result<CredentialSource> choose_container(const Environment& env, const std::str
               env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")};
   if (!relative.empty()) c.url = at.container + relative;
   if (relative.empty() && !allowed_container_url(full)) {
-    return {Errc::kInvalid,
-            "AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, or http to this host"};
+    return {
+        Errc::kInvalid,
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI is not used: it must be https://HOST/…, or http:// to "
+        "this host (localhost, 127.x.x.x or [::1]), without a user name"};
   }
   return container(http, std::move(c));
 }

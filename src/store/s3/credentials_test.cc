@@ -308,6 +308,21 @@ TEST_F(SourceTest, TheContainerEndpointIsRelativeOrFull) {
   EXPECT_TRUE(fetch().is(Errc::kInvalid));
 }
 
+// R39: each of these names another host than a hasty look finds.
+TEST_F(SourceTest, CredentialsAreNotFetchedFromAHostThatOnlyLooksLikeThisOne) {
+  for (const char* url :
+       {"http://localhost:x@evil.example/", "http://localhost@evil.example/creds",
+        "http://127.evil.example/", "http://127.0.0.1.evil.example/", "http://127.1/",
+        "http://[::1]@evil.example/", "http://localhost\\@evil.example/",
+        "http://localhost.evil.example/", "https://user:word@evil.example/", "https:///creds",
+        "http:///creds", "ftp://localhost/"}) {
+    env_["AWS_CONTAINER_CREDENTIALS_FULL_URI"] = url;
+    const auto fetched = fetch();
+    ASSERT_TRUE(fetched.is(Errc::kInvalid)) << url;
+    EXPECT_EQ(fetched.error().message.find("word"), std::string::npos);
+  }
+}
+
 TEST_F(SourceTest, InstanceMetadataIsAskedInItsSecondVersion) {
   const std::string roles = "/latest/meta-data/iam/security-credentials/";
   replies_["PUT /latest/api/token"] = {200, "session", {}};

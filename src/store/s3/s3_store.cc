@@ -236,6 +236,8 @@ Status S3Store::check_key(const Key& key) const {
   const bool empty_part =
       key.empty() || key.front() == '/' || key.back() == '/' || key.find("//") != Key::npos;
   if (empty_part) return {Errc::kInvalid, "\"" + key + "\" is no key: a part of it is empty"};
+  if (s3::has_dot_part(key))
+    return {Errc::kInvalid, "\"" + key + "\" is no key: a part is . or .."};
   if (config_.prefix.size() + key.size() > kKeyBytesMax) {
     return {Errc::kInvalid, "the key " + key.substr(0, 64) + "… is longer than 1024 bytes"};
   }

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/cli/muster_program.h"
@@ -21,13 +22,16 @@ using ::testing::Not;
 class MistakesTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string engine() const { return "file://" + (dir_.path() / "engine").string(); }
-  /// Starts one that must not serve, and answers with what it says. It logs in a directory of its
-  /// own.
+  /// Starts one that must not serve, and answers with what it says when it ends. It logs in a
+  /// directory of its own.
   std::string refusal(const std::string& id, const std::vector<std::string>& words) {
     const TempDir logs;
-    Musterd server(id, engine(), logs.path(), words, false);
-    EXPECT_EQ(server.wait(), 70);
-    return server.log();
+    try {
+      const Musterd server(id, engine(), logs.path(), words);
+    } catch (const std::runtime_error& ended) {
+      return ended.what();
+    }
+    return "it serves";
   }
   static bool put_soon(Musterd& server, const std::string& key) {
     return eventually([&] { return put(server, key, "v", 2s).ok(); });

@@ -53,7 +53,11 @@ void KeyWitness::read() {
       typed_(number);
       continue;
     }
+    // Only its end closes the socket. Reaped at once: a child that has ended hides others from
+    // whoever asks the kernel for any.
     loop_.unwatch_fd(socket_.get());
+    (void)process_->wait();
+    process_.reset();
     return socket_.reset();
   }
 }

@@ -46,7 +46,15 @@ class ConfinedScene : public ProcessScene {
   ~ConfinedScene() override {
     EXPECT_TRUE(groups_left().empty()) << groups_left();
     std::ofstream(cgroup_ + "/cgroup.kill") << "1";
-    until([this] { return ::rmdir(cgroup_.c_str()) == 0; }, 5s);
+    until([this] { return removed(cgroup_); }, 5s);
+  }
+
+  /// Removes a cgroup and those below it; false while something is in it.
+  static bool removed(const std::string& path) {
+    for (const auto& each : std::filesystem::directory_iterator(path)) {
+      if (each.is_directory() && !removed(each.path())) return false;
+    }
+    return ::rmdir(path.c_str()) == 0;
   }
 
   /// What the next muster is started in, and as whom.

@@ -112,6 +112,12 @@ TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByTheNext) {
   const auto started = next(*node, "child_started");
   ASSERT_FALSE(started.is_null());
   ASSERT_TRUE(until([this] { return living().size() == 4; })) << who();
+  const std::string command = "/proc/" + std::to_string(started["pid"].get<pid_t>());
+  // Before that the kernel would still end it with its guardian.
+  ASSERT_TRUE(until([&] {
+    struct stat owner {};
+    return ::stat(command.c_str(), &owner) == 0 && owner.st_uid == 65534;
+  }));
   const pid_t guardian = parent_of(started["pid"]);
   ::kill(node->pid(), SIGSTOP);
   ::kill(guardian, SIGKILL);

@@ -130,7 +130,7 @@ TEST_F(DiskFullTest, UnderAllWritesAreRefusedClearlyAndReturnWhenThereIsRoom) {
   EXPECT_EQ(get(*servers_[2], "before"), "v");
 }
 
-// Takes about 4 s: what cannot be written is tried again until the append is given up.
+// Takes about 10 s: what cannot be written is tried again until the append is given up.
 TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndTheHealthSayThatNoSpaceIsLeft) {
   const std::string engine = data(0);
   fs::create_directories(engine);

@@ -67,6 +67,7 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
       driver_(loop_, store_, config, driver_options(name_, options_),
               {.on_event = [this](const ElectionEvent& event) { on(event); },
                .workers = [this] { return roster_.live(); },
+               .timeouts = [this] { return roster_.timeouts(); },
                .not_before = {},
                .on_beat = [this](MonoTime, bool failed) { after_beat(failed); }},
               Random(random_.next())),
@@ -200,7 +201,7 @@ void Candidate::after_beat(bool failed) {
   if (leads) {
     roster_.beat(scale(options_.worker_timeout, 0.45));
   } else if (state && !state->workers.empty()) {
-    roster_.adopt(state->workers);
+    roster_.adopt(*state);
   }
   if (!failed && !stopping_) registration_.beat();
   look_for_commands();

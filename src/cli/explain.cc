@@ -46,8 +46,9 @@ void tell_state(const Object& object, Story& story) {
     story.sentences.push_back("it last renewed at " + format_time(state->written_at) +
                               ago(object.age) + "; its lease is " + format_duration(state->lease));
     const LeaderAnswer answer = judge(*state, object.age);
-    if (!answer.leader) {
-      story.sentences.push_back("its lease has run out: whoever is live may take the lead");
+    if (answer.looks_expired) {
+      story.sentences.push_back(
+          "by the store's clock its lease is over; `muster leader` tells whether it is");
     }
   } else {
     story.sentences.push_back("nobody leads" + epoch);

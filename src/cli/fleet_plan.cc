@@ -10,8 +10,9 @@ double seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-// Worker files are written, and listed by the leader, at the first heartbeat after 0.45 of the
-// worker timeout, so that two lost requests in a row do no harm.
+// Worker files are written at the first heartbeat after 0.45 of the worker timeout, so that two
+// lost requests in a row do no harm. The leader writes none while it renews, and lists them with
+// every heartbeat.
 double per_cycle(Duration worker_timeout, double cycle) {
   return 1.0 / std::max(1.0, std::ceil(0.45 * seconds(worker_timeout) / cycle));
 }
@@ -32,9 +33,9 @@ FleetPlan plan_fleet(const CoordinatorOptions& options, std::uint32_t workers,
   const double leader_cycle = seconds(options.heartbeat_interval);
   const double follower_cycle = leader_cycle + seconds(options.heartbeat_jitter) / 2;
   const double follower_puts = per_cycle(options.worker_timeout, follower_cycle);
-  const double leader_puts = 1 + per_cycle(options.worker_timeout, leader_cycle);
+  const double leader_puts = 1;
   const double pages = std::ceil(workers / terms.keys_per_list);
-  const double leader_lists = pages * per_cycle(options.worker_timeout, leader_cycle);
+  const double leader_lists = pages;
   plan.requests_per_follower_cycle = 1 + follower_puts;
   plan.requests_per_leader_cycle = leader_puts + leader_lists;
 

@@ -14,13 +14,13 @@ TEST(FleetPlanTest, DefaultsCostOneAndAHalfRequestsForAFollowerAndTwoForTheLeade
 TEST(FleetPlanTest, AddsUpRequestsAndCost) {
   const FleetPlan plan = plan_fleet({}, 1);
   EXPECT_DOUBLE_EQ(plan.gets_per_hour, 0);
-  EXPECT_DOUBLE_EQ(plan.puts_per_hour, 720 * 1.5);
-  EXPECT_DOUBLE_EQ(plan.lists_per_hour, 720 * 0.5);
+  EXPECT_DOUBLE_EQ(plan.puts_per_hour, 720);
+  EXPECT_DOUBLE_EQ(plan.lists_per_hour, 720);
   EXPECT_NEAR(plan.dollars_per_month, 730 * 1440 * 0.005 / 1000, 1e-9);
 
   const FleetPlan many = plan_fleet({}, 101);
   EXPECT_NEAR(many.gets_per_hour, 100 * 3600 / 5.5, 1e-6);
-  EXPECT_NEAR(many.puts_per_hour, 100 * 3600 / 5.5 * 0.5 + 1080, 1e-6);
+  EXPECT_NEAR(many.puts_per_hour, 100 * 3600 / 5.5 * 0.5 + 720, 1e-6);
 }
 
 // S14: a list comes in pages of a thousand.

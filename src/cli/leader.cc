@@ -45,9 +45,10 @@ class LeaderCommand final : public Command {
            "2969,\"confirmed\":true}"
            "\n"
            "\n"
-           "Exits with 1 when nobody leads. Lease and age are by the store's clock, for people; on "
-           "a\n"
-           "store without one, `confirmed` is false until --confirm has seen a renewal. With "
+           "Exits with 1 when nobody leads. Lease and age are by the store's clock, for people. "
+           "Where\n"
+           "it says that the lease is over, renewals are waited for, a lease at most; on a store\n"
+           "without one (S3, etcd), `confirmed` is false until --confirm has seen a renewal. With "
            "--watch it\n"
            "goes on until SIGTERM or SIGINT and judges by renewals, as a follower does: drawn over "
            "on a\n"
@@ -76,7 +77,7 @@ class LeaderCommand final : public Command {
     const NamespaceKeys keys(arbiter_.name_space);
     Result<StateLook> look = this->look((*hub)->store(), keys, {});
     if (!look) return look.error();
-    if (confirm_ && look->answer.leader) {
+    if (look->answer.leader && (confirm_ || look->answer.looks_expired)) {
       look = confirm((*hub)->store(), keys, *look);
       if (!look) return look.error();
     }

@@ -30,8 +30,12 @@ LeaderAnswer judge(const LeaderState& state, std::optional<Duration> age) {
     answer.confirmed = false;
     return answer;
   }
-  if (*age >= state.lease) return answer;
   answer.leader = state.leader;
+  answer.looks_expired = *age >= state.lease;
+  if (answer.looks_expired) {
+    answer.confirmed = false;
+    return answer;
+  }
   answer.lease_left = state.lease - *age;
   return answer;
 }

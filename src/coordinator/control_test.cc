@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <vector>
 
 #include "sim/faulty_store.h"
@@ -141,6 +142,39 @@ TEST_F(ControlTest, BracketsWithoutEndAreRefusedBeforeTheyTakeMemory) {
   const std::string deep(1000, '[');
   EXPECT_EQ(decode_control(deep).error().message,
             "control.json: the body nests deeper than 32 levels");
+}
+
+// R46: of two commands that are written at once one is told that it lost, whichever that is.
+TEST_F(ControlTest, ACommandNeverOverwritesOneThatItHasNotSeen) {
+  for (const bool there_is_one_before : {false, true}) {
+    if (there_is_one_before) write(step_down("before", 3));
+    std::map<std::string, Status> outcomes;
+    for (const char* id : {"one", "two"}) {
+      write_control(store, kKey, step_down(id, 3), process.now() + 5s,
+                    [&outcomes, id](const Status& status) {
+                      outcomes.insert({id, status});
+                    });
+    }
+    run();
+    ASSERT_EQ(outcomes.size(), 2u);
+    const std::string stands = stored().command.id;
+    const std::string lost = stands == "one" ? "two" : "one";
+    EXPECT_TRUE(outcomes.at(stands).ok());
+    EXPECT_TRUE(outcomes.at(lost).is(Errc::kConflict));
+    (void)shared->objects->remove(kKey, {});
+  }
+}
+
+// R46: an acknowledgement does not bring back a command whose place another has taken.
+TEST_F(ControlTest, AnAcknowledgementNeverOverwritesALaterCommand) {
+  ControlReader reader = reader_for("a");
+  write(step_down("one", 3));
+  reader.look();
+  while (obeyed.empty()) world.run(world.now() + 1ms);
+  (void)shared->objects->put(kKey, encode(ControlRecord{step_down("two", 3), {}}), {}, {},
+                             MonoTime());
+  run();
+  EXPECT_EQ(stored().command.id, "two");
 }
 
 TEST_F(ControlTest, AWriteThatAProxySentTwiceIsRecognised) {

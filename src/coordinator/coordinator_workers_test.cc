@@ -27,17 +27,55 @@ TEST(RosterTest, EveryWorkerLearnsWhoIsInAndWhoFellSilent) {
   EXPECT_EQ(a.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
   EXPECT_EQ(b.coordinator->workers(), (Ids{WorkerId("a"), WorkerId("b")}));
   EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 1u);
+  EXPECT_EQ(b.coordinator->metrics().worker_timeouts, 1u) << "followers count what the leader does";
 }
 
-TEST(RosterTest, AWorkerThatLeavesInOrderIsNotCountedAsTimedOut) {
+// R12: at default settings, with a removal at a revision and, as on S3, without.
+TEST(RosterTest, AWorkerThatLeavesInOrderIsSeenToWithinAHeartbeatAndNeverCounted) {
+  for (const bool conditional_remove : {true, false}) {
+    SCOPED_TRACE(conditional_remove);
+    CoordinatorWorld world;
+    world.shared->conditional_remove = conditional_remove;
+    auto& a = world.add("a");
+    auto& b = world.add("b");
+    auto& c = world.add("c");
+    world.run(40s);
+    ASSERT_TRUE(a.leads());
+    c.process->post([&] { c.coordinator->stop([] {}); });
+    const Ids rest{WorkerId("a"), WorkerId("b")};
+    const Duration heartbeat = world.options.heartbeat_interval + world.options.heartbeat_jitter;
+    EXPECT_LE(world.run_until([&] { return a.coordinator->workers() == rest; }, 1min),
+              heartbeat + 1s);
+    EXPECT_LE(world.run_until([&] { return b.coordinator->workers() == rest; }, 1min),
+              heartbeat + 1s);
+    EXPECT_TRUE(world.body(world.keys.worker(WorkerId("c"))).empty());
+    world.run(60s);
+    EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 0u);
+    EXPECT_EQ(b.coordinator->metrics().worker_timeouts, 0u);
+  }
+}
+
+// R12: who takes over counts on, and nobody twice.
+TEST(RosterTest, ATimeoutIsCountedOnceByEveryWorkerWhoeverLeads) {
   CoordinatorWorld world;
   auto& a = world.add("a");
   auto& b = world.add("b");
+  auto& c = world.add("c");
+  auto& d = world.add("d");
   world.run(40s);
-  b.process->post([&] { b.coordinator->stop([] {}); });
+  world.kill(d);
   world.run(60s);
-  EXPECT_EQ(a.coordinator->workers(), Ids{WorkerId("a")});
-  EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 0u);
+  ASSERT_TRUE(a.leads());
+  a.process->post([&] { a.coordinator->step_down(WorkerId("b"), 5min, [] {}); });
+  world.run(40s);
+  ASSERT_TRUE(b.leads());
+  world.kill(c);
+  world.run(60s);
+  EXPECT_EQ(a.coordinator->metrics().worker_timeouts, 2u);
+  EXPECT_EQ(b.coordinator->metrics().worker_timeouts, 2u);
+  const auto& late = world.add("e");
+  world.run(30s);
+  EXPECT_EQ(late.coordinator->metrics().worker_timeouts, 0u) << "that was before it came";
 }
 
 TEST(RosterTest, AReleaseTellsNothingNewAboutTheWorkers) {
@@ -95,7 +133,8 @@ TEST(RosterTest, FilesOfTheLongDeadAreSwept) {
   EXPECT_TRUE(world.body(world.keys.worker(WorkerId("b"))).empty());
 }
 
-// What ended before this term is old by the store's clock: nobody waits for it, and it goes soon.
+// R07: no clock but one's own removes anything. What stood there unchanged at an earlier look of
+// this worker, in whatever term, goes soon, and nobody waits for it.
 TEST(RosterTest, WhatWasLeftBehindLongAgoIsNobodyAndIsSwept) {
   sim::World world(1);
   sim::Process process(world, 1.0, 0s);
@@ -112,6 +151,11 @@ TEST(RosterTest, WhatWasLeftBehindLongAgoIsNobodyAndIsSwept) {
   world.run(world.now() + 1min);
   Roster roster(process, store, keys,
                 {.self = WorkerId("a"), .worker_timeout = 1s, .sweep_after = 10s}, {}, Random(1));
+  process.post([&] { roster.beat(0s); });
+  world.run(world.now() + 1s);
+  EXPECT_EQ(objects->entries().size(), 50u) << "a minute old, by a clock that is not one's own";
+  process.post([&] { roster.forget(); });
+  world.run(world.now() + 10s);
   for (const std::size_t left : {30u, 10u, 0u}) {
     process.post([&] { roster.beat(0s); });
     world.run(world.now() + 1s);
@@ -214,13 +258,12 @@ TEST(WorkerRegistrationTest, AStoreThatRefusesTheFileIsAskedAgainAfterAWhile) {
 TEST(WorkerRegistrationTest, ATombstoneIsReplacedAtItsRevision) {
   CoordinatorWorld world;
   world.shared->conditional_remove = false;
-  auto& first = world.add("b");
-  world.run(5s);
-  first.process->post([&] { first.coordinator->stop([] {}); });
-  world.run(5s);
   const std::string key = world.keys.worker(WorkerId("b"));
-  EXPECT_TRUE(decode_worker(world.body(key))->stopped);
-  world.kill(first);
+  WorkerRecord left;
+  left.worker = WorkerId("b");
+  left.incarnation = Incarnation("earlier");
+  left.stopped = true;
+  world.overwrite(key, encode(left));
   world.add("b");
   world.run(2s);
   EXPECT_FALSE(decode_worker(world.body(key))->stopped);

@@ -14,7 +14,8 @@ ElectionDriver::ElectionDriver(Loop& loop, ObjectStore& store, ElectionConfig co
       hooks_(std::move(hooks)),
       keys_(options_.name_space),
       election_(std::move(config), random),
-      timer_(loop) {}
+      timer_(loop),
+      history_(store.history()) {}
 
 void ElectionDriver::start() {
   wake();
@@ -43,7 +44,6 @@ void ElectionDriver::perform(ElectionStep step) {
   for (const ElectionEvent& event : step.events) {
     const auto* trouble = std::get_if<StoreTrouble>(&event);
     if (trouble && trouble->error.code != Errc::kConflict) beat_failed_ = true;
-    if (std::holds_alternative<BecameLeader>(event)) elected_at_ = loop_.wall_now();
   }
   if (step.request) {
     if (!beat_began_) beat_began_ = loop_.now();
@@ -59,6 +59,12 @@ void ElectionDriver::perform(ElectionStep step) {
   for (const ElectionEvent& event : step.events) hooks_.on_event(event);
 }
 
+// Somebody else's request may have found out: the history counts, not the answer.
+void ElectionDriver::notice_history() {
+  if (std::exchange(history_, store_.history()) == store_.history()) return;
+  perform(election_.store_went_back(loop_.now()));
+}
+
 void ElectionDriver::arm() {
   const MonoTime due = election_.wake_at();
   if (due == MonoTime::max()) {
@@ -70,6 +76,7 @@ void ElectionDriver::arm() {
 
 void ElectionDriver::send(ReadState request) {
   store_.get(keys_.state, request.unless, by(), lifetime_.wrap([this](Result<Object> object) {
+    notice_history();
     if (!object) return perform(election_.state_read(object.error(), loop_.now()));
     SeenState seen{object->revision, {}, {}, {}};
     auto state = decode_whole(*object, decode_leader_state);
@@ -87,20 +94,23 @@ void ElectionDriver::send(WriteState request) {
   LeaderState& state = request.state;
   // Times for people are taken at the send, like the one that counts.
   state.written_at = loop_.wall_now();
-  const bool acquires = !election_.leads(loop_.now());
-  state.elected_at = acquires ? state.written_at : elected_at_;
+  if (state.leader && state.epoch != elected_.epoch) elected_ = {state.epoch, state.written_at};
+  if (state.epoch == elected_.epoch) state.elected_at = elected_.at;
   state.elected_by = config_.id.value();
   state.leader_pod = options_.pod;
   if (hooks_.workers) state.workers = hooks_.workers();
+  if (hooks_.timeouts) state.worker_timeouts = hooks_.timeouts();
   const Precondition when = request.at ? Precondition::at(*request.at) : Precondition::absent();
   store_.put(keys_.state, encode(state), when, by(),
              lifetime_.wrap([this](Result<Revision> written) {
+               notice_history();
                perform(election_.state_written(std::move(written), loop_.now()));
              }));
 }
 
 void ElectionDriver::send(ReadFloor) {
   store_.get(keys_.metadata, {}, by(), lifetime_.wrap([this](Result<Object> object) {
+    notice_history();
     metadata_body_.clear();
     if (!object) return perform(election_.floor_read(object.error(), loop_.now()));
     SeenFloor seen{object->revision, {}, {}, {}};
@@ -134,6 +144,7 @@ void ElectionDriver::send(RaiseFloor request) {
   const Precondition when = request.at ? Precondition::at(*request.at) : Precondition::absent();
   store_.put(keys_.metadata, encode(metadata, metadata_body_), when, by(),
              lifetime_.wrap([this](Result<Revision> written) {
+               notice_history();
                perform(election_.floor_raised(std::move(written), loop_.now()));
              }));
 }
@@ -141,11 +152,10 @@ void ElectionDriver::send(RaiseFloor request) {
 void ElectionDriver::send(ListWorkers) {
   list_all(store_, keys_.workers, loop_, options_.request_timeout,
            lifetime_.wrap([this](Result<ListPage> page) {
+             notice_history();
              if (!page) return perform(election_.workers_listed(page.error(), loop_.now()));
              std::vector<WorkerId> workers;
              for (const ListedObject& object : page->objects) {
-               // An age by the store's clock only chooses who is worth waiting for.
-               if (object.age && *object.age > options_.worker_timeout) continue;
                if (auto id = keys_.worker_of(object.key)) workers.push_back(std::move(*id));
              }
              perform(election_.workers_listed(std::move(workers), loop_.now()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,8 @@ class ElectionDriver {
     std::function<void(const ElectionEvent&)> on_event;
     /// The live workers that a leader publishes with its renewals.
     std::function<std::vector<WorkerId>()> workers;
+    /// How many workers it has seen fall silent in its term.
+    std::function<std::uint64_t()> timeouts;
     /// Asked before each heartbeat, which is put off until then (the circuit breaker).
     std::function<MonoTime(MonoTime now)> not_before;
     /// A heartbeat, from its first request to its last answer, is over.
@@ -48,6 +51,7 @@ class ElectionDriver {
 
  private:
   void perform(ElectionStep step);
+  void notice_history();
   void send(ReadState request);
   void send(WriteState request);
   void send(ReadFloor request);
@@ -67,7 +71,13 @@ class ElectionDriver {
   Timer timer_;
   std::string metadata_body_;  ///< As last read, so that fields of others survive.
   std::optional<NamespaceMetadata> metadata_;
-  WallTime elected_at_{};
+  /// When this worker was last elected, and with which epoch; for people.
+  struct Elected {
+    Epoch epoch;
+    WallTime at{};
+  };
+  Elected elected_;
+  std::uint64_t history_ = 0;  ///< Of the store, as far as the election was told.
   std::optional<MonoTime> beat_began_;
   bool beat_failed_ = false;
   bool nudged_ = false;

@@ -37,5 +37,33 @@ TEST(ElectionDriverTest, AnObservationCountsFromTheReplyAndNotFromTheRequest) {
   process.kill();
 }
 
+// R13: what a release leaves behind tells people when that term began.
+TEST(ElectionDriverTest, AReleaseKeepsTheTimeOfTheElection) {
+  sim::World world(1);
+  sim::Process process(world, 1.0, 0s);
+  const auto shared = std::make_shared<sim::SharedStore>();
+  sim::FaultyStore store(world, process, shared);
+  ElectionConfig config;
+  config.id = WorkerId("w");
+  config.incarnation = Incarnation("i");
+  ElectionDriver driver(process, store, config, {}, {}, Random(1));
+  const auto state = [&] {
+    return *decode_leader_state(shared->objects->entries().at(driver.keys().state).body);
+  };
+  process.post([&] { driver.start(); });
+  world.run(world.now() + 2s);
+  ASSERT_TRUE(driver.election().leads(process.now()));
+  const WallTime elected_at = state().elected_at;
+  EXPECT_EQ(elected_at, state().written_at);
+  world.run(world.now() + 20s);
+  EXPECT_GT(state().written_at, elected_at);
+  EXPECT_EQ(state().elected_at, elected_at);
+  process.post([&] { driver.resign({.stop = true, .preferred = {}}); });
+  world.run(world.now() + 2s);
+  ASSERT_TRUE(state().released);
+  EXPECT_EQ(state().elected_at, elected_at);
+  process.kill();
+}
+
 }  // namespace election_driver_test
 }  // namespace muster

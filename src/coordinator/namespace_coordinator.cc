@@ -63,6 +63,7 @@ NamespaceCoordinator::NamespaceCoordinator(std::string name_space, CoordinatorOp
       driver_(loop_, store_, config, driver_options(name_space_, options_),
               {.on_event = [this](const ElectionEvent& event) { handle(event); },
                .workers = [this] { return roster_.live(); },
+               .timeouts = [this] { return roster_.timeouts(); },
                .not_before = [this](MonoTime now) { return not_before(now); },
                .on_beat = [this](MonoTime began, bool failed) { after_beat(began, failed); }},
               Random(random_.next())),
@@ -206,14 +207,16 @@ void NamespaceCoordinator::after_beat(MonoTime began, bool failed) {
   });
   note_contention(contention_.attempted(began, now, !failed));
   const auto& state = driver_.election().last_state();
-  if (driver_.election().leads(now)) {
-    roster_.beat(scale(options_.worker_timeout, 0.45));
+  const bool leads = driver_.election().leads(now);
+  if (leads) {
+    // With each heartbeat, and not again when one comes early to publish what was found.
+    roster_.beat(scale(options_.heartbeat_interval, 0.9));
   } else if (state && state->leader && state->leader != options_.worker_id) {
     // A leader that publishes no list: look for ourselves, seldom.
     if (state->workers.empty()) roster_.beat(options_.worker_timeout);
-    if (!state->workers.empty()) roster_.adopt(state->workers);
+    if (!state->workers.empty()) roster_.adopt(*state);
   }
-  if (!failed && !stopping_) registration_.beat();
+  if (!failed && !stopping_) registration_.beat(leads);
   // Only while something was asked: else a watch, or the list of workers, shows that there is more.
   if (control_.owes() || paused_) control_.look();
   check_plugins();
@@ -256,6 +259,8 @@ void NamespaceCoordinator::note_workers(std::size_t appeared, std::size_t timed_
   });
   publish();
   host_->emit(WorkersUpdatedEvent{name_space_, roster_.live()});
+  // Followers learn of it with the next renewal: now.
+  if (driver_.election().leads(loop_.now()) && !stopping_) driver_.nudge();
 }
 
 void NamespaceCoordinator::check_plugins() {

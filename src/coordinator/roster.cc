@@ -31,24 +31,33 @@ void Roster::beat(Duration interval) {
 }
 
 void Roster::forget() {
-  tracker_.clear();
+  tracker_.look_away(adopted_ ? std::optional(live_) : std::nullopt);
+  timeouts_ = 0;
   condemned_.clear();
   doomed_.clear();
   listed_at_.reset();
 }
 
-void Roster::adopt(const std::vector<WorkerId>& published) {
-  std::vector<WorkerId> next = published;
+void Roster::adopt(const LeaderState& published) {
+  // What a leader had counted before this worker first looked does not count here.
+  const bool first = !adopted_;
+  const bool same =
+      adopted_ && adopted_->epoch == published.epoch && adopted_->leader == published.incarnation;
+  const std::uint64_t counted = first ? published.worker_timeouts : same ? adopted_->timeouts : 0;
+  const std::uint64_t timed_out =
+      published.worker_timeouts - std::min(counted, published.worker_timeouts);
+  adopted_ = Adopted{published.incarnation, published.epoch, published.worker_timeouts};
+  std::vector<WorkerId> next = published.workers;
   if (!std::binary_search(next.begin(), next.end(), options_.self)) {
     next.insert(std::lower_bound(next.begin(), next.end(), options_.self), options_.self);
   }
-  if (next == live_) return;
+  if (next == live_ && timed_out == 0) return;
   const auto appeared =
       static_cast<std::size_t>(std::count_if(next.begin(), next.end(), [this](const WorkerId& id) {
         return !std::binary_search(live_.begin(), live_.end(), id);
       }));
   live_ = std::move(next);
-  if (hooks_.on_change) hooks_.on_change(appeared, 0);
+  if (hooks_.on_change) hooks_.on_change(appeared, static_cast<std::size_t>(timed_out));
 }
 
 void Roster::listed(Result<ListPage> page) {
@@ -57,7 +66,6 @@ void Roster::listed(Result<ListPage> page) {
     if (hooks_.on_error) hooks_.on_error(page.error());
     return;
   }
-  const bool can_remove = store_.capabilities().conditional_remove;
   std::vector<WorkerTracker::Sighting> files;
   for (ListedObject& object : page->objects) {
     if (object.key == keys_.control && hooks_.on_control) hooks_.on_control(object.revision);
@@ -65,15 +73,10 @@ void Roster::listed(Result<ListPage> page) {
     if (!id || *id == options_.self) continue;
     const auto condemned = condemned_.find(*id);
     if (condemned != condemned_.end() && condemned->second == object.revision) continue;
-    // Where who leaves cannot remove its file, files pile up, also of terms too short to see any of
-    // them fall silent. Old by the store's own clock, they are nobody to wait for.
-    if (!can_remove && object.age && *object.age >= options_.sweep_after) {
-      doomed_.push_back({std::move(*id), std::move(object.revision), *object.age});
-      continue;
-    }
     files.push_back({std::move(*id), std::move(object.revision)});
   }
   const WorkerTracker::Changes changes = tracker_.observe(files, loop_.now());
+  timeouts_ += changes.timed_out.size();
   refresh(changes.appeared.size(), changes.timed_out.size());
   for (WorkerTracker::Silent& file : tracker_.silent(loop_.now())) {
     if (file.silence >= options_.sweep_after) doomed_.push_back(std::move(file));

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/loop.h"
@@ -37,13 +39,15 @@ class Roster {
   /// To be called with each heartbeat of a leader: lists when `interval` has passed since the last
   /// list.
   void beat(Duration interval);
-  /// This worker leads no more: what it knows grows old.
+  /// A term of this worker begins or ends: what it knows grows old, and it counts anew.
   void forget();
   /// What a leader published; for followers.
-  void adopt(const std::vector<WorkerId>& published);
+  void adopt(const LeaderState& published);
 
   /// Sorted by bytes; always with this worker itself.
   [[nodiscard]] const std::vector<WorkerId>& live() const { return live_; }
+  /// How many workers fell silent since forget(), as this worker saw it in its lists.
+  [[nodiscard]] std::uint64_t timeouts() const { return timeouts_; }
 
  private:
   void listed(Result<ListPage> page);
@@ -60,6 +64,14 @@ class Roster {
   Random random_;
   WorkerTracker tracker_;
   std::vector<WorkerId> live_;
+  std::uint64_t timeouts_ = 0;
+  /// The leadership that was adopted last, and what it had counted then.
+  struct Adopted {
+    Incarnation leader;
+    Epoch epoch;
+    std::uint64_t timeouts;
+  };
+  std::optional<Adopted> adopted_;
   std::map<WorkerId, Revision> condemned_;
   std::vector<WorkerTracker::Silent> doomed_;  ///< Yet to be swept before the next list.
   std::optional<MonoTime> listed_at_;

@@ -22,12 +22,12 @@ void WorkerRegistration::start(std::function<void()> attempted) {
   write();
 }
 
-void WorkerRegistration::beat() {
+void WorkerRegistration::beat(bool shown_otherwise) {
   if (in_flight_ || duplicate_ || gone_ || stopping_ || retry_.armed()) return;
   // A little less than half the timeout: a write that comes a heartbeat late and is lost twice is
   // still repeated in time.
-  if (outage_ || changed_ || loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45))
-    write();
+  const bool due = loop_.now() - sent_at_ >= scale(options_.worker_timeout, 0.45);
+  if (outage_ || changed_ || (due && !shown_otherwise)) write();
 }
 
 void WorkerRegistration::stand_aside(std::string why) {
@@ -88,7 +88,9 @@ void WorkerRegistration::compare(const Nonce& nonce, const Result<Object>& objec
   }
   // A file marked for sweeping will be removed by a leader that looks no more: keep away from it.
   if (found && found->sweep) return settled(false);
-  const bool free = !found || found->stopped || found->incarnation.value().empty();
+  // In a store that went back, an earlier life of ours may stand there again.
+  const bool free = !found || found->stopped || found->incarnation.value().empty() ||
+                    store_.history() != history_;
   if (!ours && !free && registered_) {
     duplicate_ = true;
     if (hooks_.on_duplicate) hooks_.on_duplicate(found->incarnation);
@@ -103,8 +105,9 @@ void WorkerRegistration::compare(const Nonce& nonce, const Result<Object>& objec
 void WorkerRegistration::settled(bool ok) {
   in_flight_ = false;
   registered_ = registered_ || ok;
+  if (ok) history_ = store_.history();
   // Another one may have ended while this was on its way.
-  if (ok && record_.outage == outage_) outage_.reset();
+  if (ok && record_.outage == outage_ && std::exchange(outage_, std::nullopt)) changed_ = true;
   // A store that refuses the file is no reason to stay away from elections for ever.
   if (attempted_ && (ok || !revision_ || refused_)) std::exchange(attempted_, nullptr)();
   if (stopping_) return leave();
@@ -136,15 +139,21 @@ void WorkerRegistration::leave() {
     store_.remove(key_, revision_, by, lifetime_.wrap([this](const Status&) { left(); }));
     return;
   }
+  // Nobody writes over the mark, so the removal that follows hits nothing else.
   record_.stopped = true;
+  record_.sweep = true;
   record_.outage = outage_;
   record_.nonce = Nonce(random_.uuid());
   record_.last_heartbeat = loop_.wall_now();
   store_.put(key_, encode(record_), Precondition::at(*revision_), by,
-             lifetime_.wrap([this](const Result<Revision>&) { left(); }));
+             lifetime_.wrap([this](const Result<Revision>& marked) {
+               if (!marked) return left();
+               store_.remove(key_, {}, loop_.now() + options_.request_timeout,
+                             lifetime_.wrap([this](const Status&) { left(); }));
+             }));
 }
 
-// Whether the file could be marked or not: if not, it falls silent and times out like a crash.
+// Whether the file could be removed or not: if not, it falls silent and times out like a crash.
 void WorkerRegistration::left() {
   if (stopping_) std::exchange(stopping_, nullptr)();
 }

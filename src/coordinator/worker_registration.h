@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -38,15 +39,16 @@ class WorkerRegistration {
   /// bad. Failures are tried again by themselves.
   void start(std::function<void()> attempted);
   /// To be called with each heartbeat: writes when it is due, a few times per worker timeout, so
-  /// that two lost requests in a row do no harm.
-  void beat();
+  /// that two lost requests in a row do no harm. A leader whose renewals show everybody that it
+  /// lives writes only what is new.
+  void beat(bool shown_otherwise = false);
   /// To be told to everybody who reads the file: the next beat writes it, until one of its writes
   /// has succeeded. A later one replaces it.
   void report(const Outage& outage) { outage_ = outage; }
   /// The file says from the next beat on why this worker would not lead; empty: it would.
   void stand_aside(std::string why);
-  /// Waits for what is in flight, then removes the file at its revision, or leaves a tombstone
-  /// where the store cannot do that. `done` is called when that was tried.
+  /// Waits for what is in flight, then removes the file at its revision; where the store cannot do
+  /// that, it is marked first. `done` is called when that was tried.
   void stop(std::function<void()> done);
 
   [[nodiscard]] bool registered() const { return registered_; }
@@ -70,6 +72,7 @@ class WorkerRegistration {
   Hooks hooks_;
   Random random_;
   std::optional<Revision> revision_;
+  std::uint64_t history_ = 0;     ///< Of the store, when the file was last written.
   std::optional<Outage> outage_;  ///< Not told yet.
   MonoTime sent_at_{};
   bool changed_ = false;  ///< What the file says of us is not true any more.

@@ -263,7 +263,8 @@ void Server::reach_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store = open_store(url, loop_, {.tls = {}, .loop_queue = rpc_->queue()});
+  auto store =
+      open_store(url, loop_, {.tls = {}, .loop_queue = rpc_->queue(), .stop_when_gone_back = true});
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");
@@ -278,7 +279,9 @@ void Server::join(const std::string& url) {
       config_, server::ClusterPeer::Surroundings{
                    loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_,
                    observer_, std::move(remove_member),
-                   [this](const std::string& engine) { return open_store(engine, loop_, {}); },
+                   [this](const std::string& engine) {
+                     return open_store(engine, loop_, {.tls = {}, .stop_when_gone_back = true});
+                   },
                    [this](bool serving) { rpc_->set_serving(serving); }});
   peer_->start();
 }

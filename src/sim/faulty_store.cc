@@ -25,6 +25,11 @@ Capabilities FaultyStore::capabilities() const {
           .multi_key_order = true};
 }
 
+MonoTime SharedStore::gateway_now(World& world) const {
+  if (gateway_clocks.empty()) return MonoTime();
+  return MonoTime(world.now() + gateway_clocks[world.random().below(gateway_clocks.size())]);
+}
+
 Duration FaultyStore::travel() {
   Random& random = world_.random();
   const StoreFaults& faults = shared_->faults;
@@ -55,35 +60,50 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
   const bool after = random.chance(faults.error_after);
   const bool resent = writes && random.chance(faults.resent_unseen);
   const bool reply_lost = random.chance(faults.reply_lost);
-  world_.after(travel(), [=, this, shared = shared_, losses = shared_->power_losses,
-                          alive = lifetime_.token(), effect = std::move(effect)] {
-    if (shared->power_losses != losses) return;
-    Result<T> result = Error{failure, "the store answered 500"};
-    if (writes && faults.disk_full) {
-      result = Error{Errc::kUnavailable, "the disk is full"};
-    } else if (refused) {
-      result = Error{Errc::kThrottled, "the store answered 429", faults.retry_after};
-    } else if (unsettled) {
-      result = Error{Errc::kAmbiguous, "the store answered 409"};
-    } else if (!before) {
-      result = effect();
-      if (after) result = Error{failure, "the store answered 500"};
-      if (resent && result.ok()) result = Error{Errc::kConflict, "the store answered 412"};
-    }
-    // The caller may be gone by now; what it sent took effect all the same.
-    if (reply_lost || alive.expired()) return;
-    world_.after(travel(), [this, alive, answer, result = std::move(result)]() mutable {
-      if (alive.expired() || (cut_off_ && shared_->cut_off_is_deaf)) return;
-      process_.post([answer, result = std::move(result)]() mutable { answer(std::move(result)); });
-    });
-  });
+  world_.after(travel(),
+               [=, this, shared = shared_, losses = shared_->power_losses, mark = identity_.mark(),
+                alive = lifetime_.token(), effect = std::move(effect)] {
+                 if (shared->power_losses != losses) return;
+                 Result<T> result = Error{failure, "the store answered 500"};
+                 if (writes && faults.disk_full) {
+                   result = Error{Errc::kUnavailable, "the disk is full"};
+                 } else if (refused) {
+                   result = Error{Errc::kThrottled, "the store answered 429", faults.retry_after};
+                 } else if (unsettled) {
+                   result = Error{Errc::kAmbiguous, "the store answered 409"};
+                 } else if (!before) {
+                   result = effect();
+                   if (after) result = Error{failure, "the store answered 500"};
+                   if (resent && result.ok())
+                     result = Error{Errc::kConflict, "the store answered 412"};
+                 }
+                 // The caller may be gone by now; what it sent took effect all the same.
+                 if (reply_lost || alive.expired()) return;
+                 const auto revision = static_cast<std::int64_t>(shared->objects->revision());
+                 world_.after(travel(), [=, this, result = std::move(result)]() mutable {
+                   if (alive.expired() || (cut_off_ && shared_->cut_off_is_deaf)) return;
+                   process_.post([=, this, result = std::move(result)]() mutable {
+                     if (alive.expired()) return;
+                     const bool reached = result.ok() || result.is(Errc::kConflict) ||
+                                          result.is(Errc::kNotFound) || result.is(Errc::kUnchanged);
+                     if (shared_->numbered && reached) {
+                       const Status same = identity_.observe(0, revision, mark);
+                       if (!same) return answer(remote::unusable(same.error(), writes));
+                       result = identity_.stamped(std::move(result));
+                     }
+                     answer(std::move(result));
+                   });
+                 });
+               });
 }
 
 void FaultyStore::get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) {
   if (shared_->on_get) shared_->on_get(key);
   call<Object>(
       false, by,
-      [objects = shared_->objects, key, unless] { return objects->get(key, unless, MonoTime()); },
+      [shared = shared_, &world = world_, key, unless = identity_.own(unless)] {
+        return shared->objects->get(key, unless, shared->gateway_now(world));
+      },
       std::move(done));
 }
 
@@ -92,8 +112,8 @@ void FaultyStore::put(Key key, std::string body, Precondition when, Deadline by,
   if (shared_->on_send) shared_->on_send(key, body);
   call<Revision>(
       true, by,
-      [objects = shared_->objects, key, body, when] {
-        return objects->put(key, body, when, {}, MonoTime());
+      [shared = shared_, &world = world_, key, body, when = identity_.own(when)] {
+        return shared->objects->put(key, body, when, {}, shared->gateway_now(world));
       },
       std::move(done));
 }
@@ -103,7 +123,8 @@ void FaultyStore::guarded_put(Key key, std::string body, Precondition when, Guar
   if (shared_->on_send) shared_->on_send(key, body);
   call<Revision>(
       true, by,
-      [shared = shared_, key, body, when, guard]() -> Result<Revision> {
+      [shared = shared_, key, body, when = identity_.own(when),
+       guard = identity_.own(guard)]() -> Result<Revision> {
         if (!shared->guarded_put) {
           return {Errc::kUnsupported, "the simulated store has no transactions over two keys"};
         }
@@ -115,7 +136,7 @@ void FaultyStore::guarded_put(Key key, std::string body, Precondition when, Guar
 void FaultyStore::remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) {
   call<Done>(
       true, by,
-      [shared = shared_, key, when]() -> Status {
+      [shared = shared_, key, when = identity_.own(when)]() -> Status {
         if (when && !shared->conditional_remove) {
           return {Errc::kUnsupported, "the simulated store cannot remove at a revision"};
         }
@@ -125,10 +146,11 @@ void FaultyStore::remove(Key key, std::optional<Revision> when, Deadline by, Cal
 }
 
 void FaultyStore::list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) {
+  from = identity_.own(from);
   call<ListPage>(
       false, by,
-      [objects = shared_->objects, prefix, from]() -> Result<ListPage> {
-        return objects->list(prefix, from, MonoTime());
+      [shared = shared_, &world = world_, prefix, from]() -> Result<ListPage> {
+        return shared->objects->list(prefix, from, shared->gateway_now(world));
       },
       std::move(done));
 }

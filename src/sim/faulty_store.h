@@ -4,9 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sim/world.h"
 #include "store/memory/memory_store.h"
+#include "store/remote/identity.h"
 #include "store/store.h"
 
 namespace muster::sim {
@@ -40,11 +42,18 @@ struct SharedStore {
   bool conditional_remove = true;  ///< False: as on S3.
   bool guarded_put = false;        ///< True: as on etcd.
   bool watch = false;              ///< True: as on etcd; each push travels like a reply.
+  /// Revisions are numbers that an older copy of the store gives out again, and each answer says
+  /// how far the store has come: as on etcd.
+  bool numbered = false;
   /// Whoever is cut off does not hear replies that were under way, either.
   bool cut_off_is_deaf = false;
   /// Counts the moments in which the store lost its power, and with it every write that had been
   /// sent and was not yet on disk. None of them had been acknowledged or shown to anybody.
   std::uint64_t power_losses = 0;
+  /// How far the clock of each gateway is ahead, as on S3: one of them stamps a write, another one
+  /// says how old that is. Empty: nothing has an age.
+  std::vector<Duration> gateway_clocks{};
+  [[nodiscard]] MonoTime gateway_now(World& world) const;
   /// Told of every put when it is sent.
   std::function<void(const Key& key, const std::string& body)> on_send;
   /// Told of every read of one object when it is sent.
@@ -60,6 +69,7 @@ class FaultyStore final : public ObjectStore {
 
   [[nodiscard]] Capabilities capabilities() const override;
   [[nodiscard]] std::string describe() const override { return "simulated store"; }
+  [[nodiscard]] std::uint64_t history() const override { return identity_.history(); }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override;
@@ -73,8 +83,13 @@ class FaultyStore final : public ObjectStore {
 
   /// How many calls this process has made.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
+  /// How far this process knows the store to have come, where that is numbered.
+  [[nodiscard]] std::uint64_t seen_revision() const {
+    return static_cast<std::uint64_t>(identity_.mark().floor);
+  }
   /// Cuts this process off from the store, or lets it reach it again.
   void set_cut_off(bool cut_off) { cut_off_ = cut_off; }
+  [[nodiscard]] bool cut_off() const { return cut_off_; }
 
  private:
   template <typename T>
@@ -85,6 +100,7 @@ class FaultyStore final : public ObjectStore {
   World& world_;
   Process& process_;
   std::shared_ptr<SharedStore> shared_;
+  remote::Identity identity_{"simulated store"};
   std::uint64_t calls_ = 0;
   bool cut_off_ = false;
   Lifetime lifetime_;

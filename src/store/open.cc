@@ -38,6 +38,7 @@ Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
   etcd.cert_file = options.tls.cert;
   etcd.key_file = options.tls.key;
   etcd.loop_queue = options.loop_queue;
+  etcd.stop_when_gone_back = options.stop_when_gone_back;
   return open_etcd_store(url, etcd, loop);
 }
 
@@ -47,6 +48,7 @@ Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
   muster.cert_file = options.tls.cert;
   muster.key_file = options.tls.key;
   muster.loop_queue = options.loop_queue;
+  muster.stop_when_gone_back = options.stop_when_gone_back;
   return open_muster_store(url, muster, loop);
 }
 

@@ -26,6 +26,9 @@ struct StoreOptions {
   /// Where the loop itself works gRPC, for stores that are reached by it; must outlive the store.
   /// Null: such a store has a thread for it.
   remote::LoopQueue* loop_queue = nullptr;
+  /// When the store is found to have gone back in time, every call fails from then on. For a
+  /// replicated log, which must not go on in another past.
+  bool stop_when_gone_back = false;
 };
 
 /// Opens the store at an address such as file:///var/lib/app; its completions are posted to

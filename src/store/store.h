@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,8 +22,7 @@ using Callback = std::function<void(Result<T>)>;
 struct Object {
   std::string body;
   Revision revision;
-  /// By the store's own clock, where it has one. A hint for people and for choosing among
-  /// workers; nothing waits less because of it.
+  /// By the store's own clock, where it has exactly one. For people: nothing is decided by it.
   std::optional<Duration> age;
   /// Empty for a whole object. Otherwise the store knows that `body` is not what was written and
   /// says how, in a sentence: nobody may take it for that, but it is read, compared and replaced at
@@ -117,6 +117,10 @@ class ObjectStore {
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
   /// For people: the address without secrets.
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// How often the store was found to have gone back in time: an older copy, or another store, took
+  /// its place. No revision of an earlier history holds in a later one. Stores whose revisions are
+  /// never given out twice need not notice, and say 0.
+  [[nodiscard]] virtual std::uint64_t history() const { return 0; }
 
   /// kNotFound when the key does not exist, kUnchanged when it is still at `unless`. A damaged
   /// object is an answer, too: see Object::damage.

@@ -1,5 +1,6 @@
 #include "tests/sim/candidate_sim.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -38,6 +39,12 @@ CandidateSim::CandidateSim(std::uint64_t seed, CandidateSimOptions options)
     node.options.eligible = i < 2 || random.chance(0.8);
     nodes_.push_back(std::move(node));
   }
+  // Drawn apart, so that all else is as it was without it.
+  Random fate(seed ^ 0x9a7e3a75);
+  for (std::uint64_t i = fate.below(4); i > 0; --i) {
+    shared_->gateway_clocks.push_back(fate.between(-20min, 20min));
+  }
+  shared_->objects->subscribe([this](const MemoryObjects::Change& change) { check_file(change); });
 }
 
 void CandidateSim::start(Node& node) {
@@ -226,6 +233,34 @@ bool CandidateSim::check() {
     leader = &node;
   }
   return report_.violation.empty();
+}
+
+// The leader sweeps the file of a node that has been silent for ten worker timeouts, by its own
+// clock, and no other: it marks the file, or removes it at once where the store lets it.
+void CandidateSim::check_file(const MemoryObjects::Change& change) {
+  const auto id = keys_.worker_of(change.key);
+  if (!id) return;
+  const auto node = std::find_if(nodes_.begin(), nodes_.end(),
+                                 [&](const Node& n) { return n.name == id->value(); });
+  if (node == nodes_.end()) return;
+  if (!change.removed) {
+    const auto record = decode_worker(shared_->objects->entries().at(change.key).body);
+    const bool by_leader = record && record->sweep && record->incarnation.value().empty();
+    if (!by_leader) {
+      files_written_[change.key] = world_.now();
+      return;
+    }
+  }
+  const bool leaves = !node->candidate || node->stopping;
+  const auto written = files_written_.find(change.key);
+  if (leaves || written == files_written_.end()) return;
+  Duration shortest = 1h;
+  for (const Node& n : nodes_) shortest = std::min(shortest, n.options.filled().worker_timeout);
+  const Duration silence = world_.now() - written->second;
+  if (silence < 5 * shortest) {
+    violate("the file of " + node->name + " was swept " + std::to_string(to_ms(silence)) +
+            " ms after it was written");
+  }
 }
 
 void CandidateSim::violate(std::string what) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,8 +25,9 @@ struct CandidateSimOptions {
 
 /// A few candidates of one name with leader-only work that takes its time, on a store that loses,
 /// delays, repeats and refuses, while they are paused, killed, cut off, commanded, restarted, and
-/// their work fails. After every event: at most one leads, no two pieces of work run in true
-/// time, epochs only rise, no work outlives its deadline, and a term that began ends at most once.
+/// their work fails, and their gateways' clocks differ. After every event: at most one leads, no
+/// two pieces of work run in true time, epochs only rise, no work outlives its deadline, and a term
+/// that began ends at most once.
 class CandidateSim {
  public:
   CandidateSim(std::uint64_t seed, CandidateSimOptions options);
@@ -60,6 +62,7 @@ class CandidateSim {
   void heal();
 
   bool check();
+  void check_file(const MemoryObjects::Change& change);
   void violate(std::string what);
   void say(const Node* node, const std::string& what);
 
@@ -75,6 +78,8 @@ class CandidateSim {
   SimReport report_;
   bool vandals_ = false;
   bool healed_ = false;
+  /// When each node's file was last written by the node itself.
+  std::map<Key, TrueTime> files_written_;
 };
 
 }  // namespace muster::sim

@@ -23,6 +23,10 @@ ElectionSim::ElectionSim(std::uint64_t seed, ElectionSimOptions options)
     : options_(options), world_(seed) {
   Random& random = world_.random();
   vandals_ = random.chance(0.2);
+  // Drawn apart, so that other runs are what they were without it.
+  Random fate(seed ^ 0x60e5bacc);
+  goes_back_ = !vandals_ && fate.chance(0.2);
+  shared_->numbered = goes_back_ && fate.chance(0.5);
   shared_->faults = StoreFaults::scaled(random.unit());
   const Duration lease = random.between(2s, 20s);
   const std::uint64_t count = 2 + random.below(4);
@@ -80,8 +84,14 @@ void ElectionSim::stop(Worker& worker) {
 
 void ElectionSim::restart_later(Worker& worker, Duration delay) {
   stop(worker);
+  start_later(worker, delay);
+}
+
+void ElectionSim::start_later(Worker& worker, Duration delay) {
   world_.after(delay, [this, &worker] {
-    if (!worker.driver) start(worker);
+    if (worker.driver) return;
+    if (last_term_is_forgotten()) return start_later(worker, 1s);
+    start(worker);
   });
 }
 
@@ -90,7 +100,7 @@ void ElectionSim::on_event(Worker& worker, const ElectionEvent& event) {
                  [&](const BecameLeader& e) {
                    say(&worker, "LEADS, epoch " + std::to_string(e.epoch.value()));
                    ++report_.terms;
-                   if (e.epoch <= last_term_) {
+                   if (e.epoch <= last_term_ && !epochs_come_again_) {
                      violate(worker.name + " began a term with epoch " +
                              std::to_string(e.epoch.value()) + " after one with epoch " +
                              std::to_string(last_term_.value()));
@@ -129,7 +139,7 @@ void ElectionSim::work_on_resource(Worker& worker) {
   Random& random = world_.random();
   const Duration travel = random.chance(0.8) ? random.between(0s, 1s) : random.between(0s, 60s);
   world_.after(travel, [this, epoch, writer] {
-    if (!guard_.admit(epoch)) return;
+    if (epochs_come_again_ || !guard_.admit(epoch)) return;
     if (epoch < resource_epoch_) violate("the resource accepted a lower epoch after a higher one");
     resource_epoch_ = std::max(resource_epoch_, epoch);
     const auto [it, fresh] = resource_writers_.emplace(epoch.value(), writer);
@@ -142,134 +152,6 @@ void ElectionSim::work_on_resource(Worker& worker) {
                      [this, &worker] { work_on_resource(worker); });
 }
 
-void ElectionSim::schedule_chaos() {
-  world_.after(world_.random().between(100ms, 12s), [this] {
-    if (healed_) return;
-    wreak_chaos();
-    schedule_chaos();
-  });
-}
-
-void ElectionSim::wreak_chaos() {
-  Random& random = world_.random();
-  Worker& worker = workers_[random.below(workers_.size())];
-  if (!worker.driver) return;
-  switch (random.below(9)) {
-    case 0: {
-      const Duration length = random.between(100ms, 60s);
-      say(&worker, "is paused for " + std::to_string(to_ms(length)) + " ms");
-      worker.process->pause(world_.now() + length);
-      return;
-    }
-    case 1:
-      say(&worker, "is killed");
-      return restart_later(worker, random.between(0s, 30s));
-    case 2:
-      say(&worker, "stops in order");
-      worker.stopping = true;
-      return worker.process->post(
-          [&worker] { worker.driver->resign({.stop = true, .preferred = {}}); });
-    case 3: {
-      say(&worker, "is asked to step down");
-      const WorkerId preferred(workers_[random.below(workers_.size())].name);
-      return worker.process->post([&worker, preferred, hangs = random.chance(0.2)] {
-        worker.hung = hangs;
-        worker.driver->resign(
-            {.hold_off = worker.lease, .preferred = preferred, .without_receipt = hangs});
-      });
-    }
-    case 4:
-      say(nullptr, "the store is down");
-      shared_->faults.down = true;
-      world_.after(random.between(100ms, 60s), [this] { shared_->faults.down = false; });
-      return;
-    case 5: {
-      say(&worker, "is cut off");
-      worker.store->set_cut_off(true);
-      const std::string incarnation = worker.incarnation;
-      world_.after(random.between(100ms, 60s), [&worker, incarnation] {
-        if (worker.store && worker.incarnation == incarnation) worker.store->set_cut_off(false);
-      });
-      return;
-    }
-    case 6:
-      return worker.process->jump_wall_clock(random.between(-1h, 1h));
-    case 7:
-      shared_->faults = StoreFaults::scaled(random.unit());
-      return;
-    default:
-      if (vandals_) vandalize();
-  }
-}
-
-// One of the two objects is damaged behind everybody's back, while the other one is whole: that
-// is what the rules promise to survive.
-void ElectionSim::vandalize() {
-  const bool state = world_.random().chance(0.7);
-  if (state && floor_is_intact()) {
-    damage(keys_.state);
-  } else if (!state && state_is_intact()) {
-    damage(keys_.metadata);
-  }
-}
-
-void ElectionSim::damage(const Key& key) {
-  Random& random = world_.random();
-  const std::vector<Backup>& backups = backups_[key];
-  switch (random.below(4)) {
-    case 0:
-      say(nullptr, key + " is removed by a stranger");
-      (void)shared_->objects->remove(key, {});
-      return;
-    case 1:
-      say(nullptr, key + " is overwritten with garbage");
-      (void)shared_->objects->put(key, "{\"epoch\": gar" + random.uuid(), {}, {}, MonoTime());
-      return;
-    default: {
-      if (backups.empty()) return;
-      // The newest are the most dangerous: they look like what stands there.
-      const std::uint64_t age = random.below(std::min<std::uint64_t>(backups.size(), 10));
-      const Backup backup = backups[backups.size() - 1 - age];
-      say(nullptr, key + " is replaced by an old copy: " + backup.entry.body);
-      if (is_told(key, backup) && random.chance(0.5))
-        return shared_->objects->restore(key, backup.entry);
-      (void)shared_->objects->put(key, backup.entry.body, {}, {}, MonoTime());
-    }
-  }
-}
-
-// A copy has its old revision only where the floor was raised since: else nothing could tell it
-// from what stood there before, and nothing promises to. A floor that was merely damaged and put
-// back has another revision, too, and says no more than before.
-bool ElectionSim::is_told(const Key& key, const Backup& backup) const {
-  if (backup.floor == 0 || backup.floor == floor_revision()) return false;
-  if (key != keys_.state) return true;
-  const auto state = decode_leader_state(backup.entry.body);
-  const auto floor = shared_->objects->entries().find(keys_.metadata);
-  if (floor == shared_->objects->entries().end()) return false;
-  const auto metadata = decode_metadata(floor->second.body);
-  return state && metadata && metadata->epoch_floor > state->epoch;
-}
-
-bool ElectionSim::state_is_intact() const {
-  const auto it = shared_->objects->entries().find(keys_.state);
-  if (it == shared_->objects->entries().end()) return false;
-  const auto state = decode_leader_state(it->second.body);
-  return state && state->epoch >= last_term_;
-}
-
-bool ElectionSim::floor_is_intact() const {
-  const auto it = shared_->objects->entries().find(keys_.metadata);
-  if (it == shared_->objects->entries().end()) return false;
-  const auto metadata = decode_metadata(it->second.body);
-  return metadata && metadata->epoch_floor >= last_term_;
-}
-
-std::uint64_t ElectionSim::floor_revision() const {
-  const auto it = shared_->objects->entries().find(keys_.metadata);
-  return it == shared_->objects->entries().end() ? 0 : it->second.revision;
-}
-
 void ElectionSim::heal() {
   say(nullptr, "everything heals");
   healed_ = true;
@@ -277,7 +159,7 @@ void ElectionSim::heal() {
   for (Worker& worker : workers_) {
     if (worker.store) worker.store->set_cut_off(false);
     if (worker.stopping) stop(worker);
-    if (!worker.driver) start(worker);
+    if (!worker.driver) start_later(worker, 0s);
   }
 }
 
@@ -298,6 +180,7 @@ void ElectionSim::check_one_leader() {
 
 void ElectionSim::on_change(const MemoryObjects::Change& change) {
   check_history(change);
+  if (goes_back_) copies_.push_back(*shared_->objects);
   if (!vandals_ || change.removed) return;
   std::vector<Backup>& backups = backups_[change.key];
   if (!backups.empty()) backups.back().floor = floor_revision();
@@ -311,7 +194,7 @@ void ElectionSim::on_change(const MemoryObjects::Change& change) {
 
 // Without vandals, the epochs that the store has seen rise with every acquisition and never fall.
 void ElectionSim::check_history(const MemoryObjects::Change& change) {
-  if (vandals_ || change.removed || change.key != keys_.state) return;
+  if (vandals_ || goes_back_ || change.removed || change.key != keys_.state) return;
   const LeaderState state = *decode_leader_state(shared_->objects->entries().at(keys_.state).body);
   const bool renewal = state.leader && state.leader == last_state_.leader &&
                        state.incarnation == last_state_.incarnation;

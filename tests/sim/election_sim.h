@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,9 @@ struct ElectionSimOptions {
 /// A few workers of one namespace on a store that loses, delays, repeats and refuses, while they
 /// are paused, killed, cut off, asked to step down, and their wall clocks jump. Their boot clocks
 /// differ in rate by as much as the drift allows, their leases in length. In some runs strangers
-/// remove, overwrite or put back the one or the other object of the namespace, never both.
+/// remove, overwrite or put back the one or the other object of the namespace, never both. In
+/// others the whole store goes back to what it was a while ago, and gives its revisions out again
+/// or not.
 class ElectionSim {
  public:
   ElectionSim(std::uint64_t seed, ElectionSimOptions options);
@@ -50,10 +53,13 @@ class ElectionSim {
   void start(Worker& worker);
   void stop(Worker& worker);
   void restart_later(Worker& worker, Duration delay);
+  void start_later(Worker& worker, Duration delay);
   void on_event(Worker& worker, const ElectionEvent& event);
   void schedule_chaos();
   void wreak_chaos();
   void vandalize();
+  void go_back();
+  [[nodiscard]] bool last_term_is_forgotten() const;
   void damage(const Key& key);
   [[nodiscard]] bool state_is_intact() const;
   [[nodiscard]] bool floor_is_intact() const;
@@ -76,6 +82,10 @@ class ElectionSim {
   std::vector<Worker> workers_;
   SimReport report_;
   bool vandals_ = false;
+  bool goes_back_ = false;  ///< The store does, and with it what it says of past terms.
+  std::vector<MemoryObjects> copies_;
+  std::optional<TrueTime> went_back_at_;
+  bool epochs_come_again_ = false;
   std::map<Key, std::vector<Backup>> backups_;
   bool healed_ = false;
 

@@ -206,10 +206,45 @@ TEST(EtcdStoreTest, MutualTlsWorksAndNothingLessDoes) {
   EXPECT_TRUE(deceived.put("k", "v", {}, 1s).is(Errc::kUnavailable));
 }
 
-// E7: a store that went back in time is a different store.
-TEST(EtcdStoreTest, AnotherClusterAtTheAddressIsRefused) {
+EtcdOptions stopping() {
+  EtcdOptions options;
+  options.stop_when_gone_back = true;
+  return options;
+}
+
+// R05: real revisions are given out again, and none of them is taken for one of before.
+TEST(EtcdStoreTest, AfterARestoreCallsGoOnAndNoOldRevisionHolds) {
   EtcdCluster cluster;
   StoreClient client(cluster.url("app"));
+  ASSERT_TRUE(client.put("k", "copied"));
+  cluster.save_snapshot("copy");
+  client.watch("k", "");
+  const auto before = client.put("k", "forgotten");
+  ASSERT_TRUE(before);
+  ASSERT_EQ(client.next_event().object.body, "forgotten");
+  ASSERT_TRUE(client.put("other", "forgotten, too"));
+  cluster.restore_snapshot("copy");
+
+  auto read = client.get("k", {}, 10s);
+  for (int i = 0; i < 3 && read.is(Errc::kUnavailable); ++i) read = client.get("k", {}, 10s);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->body, "copied");
+  EXPECT_EQ(client.store()->history(), 1u);
+  EXPECT_EQ(client.next_event().kind, WatchEvent::Kind::kReset);
+  const auto again = client.put("k", "another", Precondition::at(read->revision));
+  ASSERT_TRUE(again);
+  EXPECT_NE(*again, *before);
+  EXPECT_EQ(client.next_event().object.revision, *again);
+  // The number is the same by now, and so it would be taken for unchanged.
+  EXPECT_TRUE(client.put("k", "x", Precondition::at(*before)).is(Errc::kConflict));
+  EXPECT_EQ(client.get("k", *before)->body, "another");
+  EXPECT_TRUE(client.get("k", *again).is(Errc::kUnchanged));
+}
+
+// E7: for a log, a store that went back in time is a different store.
+TEST(EtcdStoreTest, AnotherClusterAtTheAddressIsRefused) {
+  EtcdCluster cluster;
+  StoreClient client(cluster.url("app"), stopping());
   ASSERT_TRUE(client.put("k", "v"));
   cluster.restart_empty("another");
   EXPECT_TRUE(client.get("k", {}, 10s).is(Errc::kCorrupt));
@@ -220,7 +255,7 @@ TEST(EtcdStoreTest, AnotherClusterAtTheAddressIsRefused) {
 
 TEST(EtcdStoreTest, AClusterThatWentBackInTimeIsRefusedAndItsWatchIsReset) {
   EtcdCluster cluster;
-  StoreClient client(cluster.url("app"));
+  StoreClient client(cluster.url("app"), stopping());
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(client.put("k", "v"));
   client.watch("k", "");
   ASSERT_TRUE(client.put("k", "seen"));

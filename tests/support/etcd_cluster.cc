@@ -187,6 +187,22 @@ void EtcdCluster::restart_empty(const std::string& token) {
   await_leader();
 }
 
+void EtcdCluster::save_snapshot(const std::string& name) const {
+  static_cast<void>(ctl(0, {"snapshot", "save", (dir_ / name).string()}));
+}
+
+void EtcdCluster::restore_snapshot(const std::string& name) {
+  if (size() != 1) fail_etcd("restore_snapshot() is for one member");
+  kill(0);
+  fs::remove_all(dir_ / "m0");
+  const std::string peer = "http://127.0.0.1:" + std::to_string(at(0).peer_port);
+  must_run({"env", "ETCDCTL_API=3", "etcdctl", "snapshot", "restore", (dir_ / name).string(),
+            "--name=m0", "--data-dir=" + (dir_ / "m0").string(), "--initial-cluster=m0=" + peer,
+            "--initial-advertise-peer-urls=" + peer});
+  start(0);
+  await_leader();
+}
+
 std::string EtcdCluster::ctl(int member, std::vector<std::string> args) const {
   std::vector<std::string> words = {"env",
                                     "ETCDCTL_API=3",

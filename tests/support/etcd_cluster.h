@@ -49,6 +49,10 @@ class EtcdCluster {
   /// addresses and this token: another token makes another cluster, "etcd-cluster", which is
   /// etcd's default, the same one with an earlier history.
   void restart_empty(const std::string& token);
+  /// A copy of everything, by `etcdctl snapshot save`, in a file of this name; one member only.
+  void save_snapshot(const std::string& name) const;
+  /// Kills the member, and starts it with what `etcdctl snapshot restore` makes of such a file.
+  void restore_snapshot(const std::string& name);
 
   /// The process of a member that runs.
   [[nodiscard]] pid_t pid(int member) const { return at(member).pid; }

@@ -37,11 +37,13 @@ bool Election::may_hide_a_leader() const {
 MonoTime Election::held_until() const {
   const MonoTime hidden =
       may_hide_a_leader() ? doubted_since_ + longest_lease_seen_ : MonoTime::min();
-  return std::max(holder_until(), hidden);
+  return std::max({holder_until(), hidden, doubted_until_});
 }
 
 // Who may be acquired from, and when.
 Election::Claim Election::claim(MonoTime now) const {
+  // Also while its holder renews: who acquired in a past that came back uses an epoch twice.
+  if (state_went_back()) return floor_ ? Claim::kLost : Claim::kUnclear;
   if (now < held_until()) return Claim::kHeld;
   // Only the floor tells a namespace that is new from one whose state was lost, and how long a
   // lease may be running that the state no longer shows.
@@ -49,7 +51,7 @@ Election::Claim Election::claim(MonoTime now) const {
   // Whether this is the latest state is seen when the floor is read for the campaign.
   if (known_.revision) return Claim::kFree;
   const bool brand_new = !floor_->revision && seen_epoch_ == Epoch(0);
-  return brand_new ? Claim::kFree : Claim::kVanished;
+  return brand_new ? Claim::kFree : Claim::kLost;
 }
 
 // Rule E4: the first live worker by bytes tries at once, everybody else after one jittered wait.
@@ -123,12 +125,13 @@ bool Election::refuses_without_floor(MonoTime now) {
 
 // Rule E7: two looks that both found nothing do not show what was there between them, and a leader
 // may have come, and its state gone, while we were not looking. So "nobody" is written down first:
-// from then on no renewal of a hidden leader can land, and its lease is waited out from there.
+// from then on no renewal of a hidden leader can land, and its lease is waited out from there. A
+// state of the past is replaced likewise, with the highest epoch that was seen.
 void Election::put_barrier(MonoTime now) {
   if (refuses_without_floor(now)) return;
   // Somebody may just be about to acquire: the floor is raised before that.
   const MonoTime due = observer_.first_seen_at() + config_.turn_wait;
-  if (now < due) return wait_until(due);
+  if (!known_.revision && now < due) return wait_until(due);
   LeaderState state;
   state.epoch = std::max(seen_epoch_, floor_->epoch);
   wait_one_interval(now);
@@ -196,8 +199,12 @@ ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
   raised_ = doubted_floor_ = *written;
   // It took so long that the term would be over before it began.
   const bool late = now >= config_.terms.deadline(campaign_began_);
-  if (resigning_ || late || !may_campaign(now)) {
+  if (late) {
     consider(now);
+    return finish();
+  }
+  if (resigning_ || !may_campaign(now)) {
+    give_back(now);
     return finish();
   }
   LeaderState state = known_.state.value_or(LeaderState{});
@@ -208,6 +215,19 @@ ElectionStep Election::floor_raised(Result<Revision> written, MonoTime now) {
   wait_until(now + config_.interval);
   write(WriteKind::kAcquire, std::move(state), now);
   return finish();
+}
+
+// The floor was raised for a term that will not begin. Left so, everybody would wait a lease for
+// its leader; a receipt for that epoch says that there was none.
+void Election::give_back(MonoTime now) {
+  if (resigning_ && resigning_->without_receipt) return consider(now);
+  LeaderState state = known_.state.value_or(LeaderState{});
+  state.leader.reset();
+  state.epoch = next_epoch_;
+  state.released = ReleaseReceipt{config_.id, config_.incarnation, next_epoch_};
+  state.preferred = resigning_ ? resigning_->preferred : std::nullopt;
+  wait_one_interval(now);
+  write(WriteKind::kRelease, std::move(state), now);
 }
 
 }  // namespace muster

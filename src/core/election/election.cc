@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace muster {
 namespace {
@@ -11,6 +12,13 @@ namespace {
 // Unsettled writes beyond this are forgotten, oldest first. One that then turns up in the store
 // is taken for a lapsed term of our own, which is safe: it is acquired anew with a higher epoch.
 constexpr std::size_t kSentMax = 16;
+
+/// Who holds, or held until it released, the epoch of a state; empty when that is not said.
+Incarnation holder_of(const LeaderState& state) {
+  if (state.leader) return state.incarnation;
+  const bool told = state.released && state.released->epoch == state.epoch;
+  return told ? state.released->incarnation : Incarnation();
+}
 
 }  // namespace
 
@@ -128,10 +136,26 @@ bool Election::mine(const std::optional<LeaderState>& state) const {
   return state && state->leader == config_.id && state->incarnation == config_.incarnation;
 }
 
-// Rule E7: absent after it was seen, not decodable, or an epoch below one seen before.
+// Rule E7: absent after it was seen, not decodable, or one of the past.
 bool Election::state_is_lost() const {
   if (!known_.revision) return seen_epoch_ > Epoch(0);
-  return !known_.state || known_.state->epoch < seen_epoch_;
+  return !known_.state || state_went_back();
+}
+
+// Rule E7: an epoch below one seen before, or one seen before with another holder. Whoever holds it
+// could not know of the terms that the store has forgotten.
+bool Election::state_went_back() const {
+  if (!known_.state) return false;
+  if (known_.state->epoch != seen_epoch_) return known_.state->epoch < seen_epoch_;
+  const Incarnation holder = holder_of(*known_.state);
+  return !holder.value().empty() && !seen_holder_.value().empty() && holder != seen_holder_;
+}
+
+void Election::note_epoch() {
+  if (!known_.state || known_.state->epoch < seen_epoch_) return;
+  if (known_.state->epoch > seen_epoch_) seen_holder_ = Incarnation();
+  seen_epoch_ = known_.state->epoch;
+  if (seen_holder_.value().empty()) seen_holder_ = holder_of(*known_.state);
 }
 
 void Election::learn(Known seen, Epoch at_least, MonoTime now) {
@@ -163,7 +187,8 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
   if (known_.revision) {
     observer_.observe(*known_.revision, told ? known_.state->lease : longest_lease_seen_, now);
   }
-  seen_epoch_ = std::max(seen_epoch_, known_.state ? known_.state->epoch : at_least);
+  if (!known_.state) seen_epoch_ = std::max(seen_epoch_, at_least);
+  note_epoch();
 }
 
 // Rule E6: the state has moved on from the revision that all unsettled writes were made at, so
@@ -174,6 +199,7 @@ void Election::settle(const Known& seen, MonoTime now) {
     const auto it = std::find_if(sent.begin(), sent.end(),
                                  [&](const Sent& s) { return s.nonce == seen.state->nonce; });
     if (it != sent.end()) grant(*it, now);
+    if (term_ && term_->epoch != seen.state->epoch) lose(LossReason::kStateLost);
     return;
   }
   const bool lost = !seen.state || seen.state->epoch < seen_epoch_;
@@ -217,6 +243,18 @@ ElectionStep Election::wake(MonoTime now) {
 
 ElectionStep Election::tick(MonoTime now) {
   note_lapse(now);
+  return finish();
+}
+
+// Rule E7: a state that looks like the latest one may be of the past. Whoever led after it has
+// renewed for the last time, and its lease is waited out.
+ElectionStep Election::store_went_back(MonoTime now) {
+  note_lapse(now);
+  doubted_until_ = now + longest_lease_seen_;
+  step_.events.emplace_back(
+      StateTrouble{"the store went back in time, to an older copy or another store; nobody is "
+                   "elected here before the longest lease, " +
+                   format_duration(longest_lease_seen_) + ", has passed"});
   return finish();
 }
 
@@ -282,13 +320,13 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
   const Sent sent = sent_.back();
   sent_.clear();
   const auto before = std::exchange(known_, Known{true, std::move(*written), writing_, {}}).state;
-  seen_epoch_ = std::max(seen_epoch_, sent.epoch);
+  note_epoch();
   observer_.observe(*known_.revision, writing_.lease, now);
   turn_at_.reset();
   listed_.reset();
   floor_.reset();
   report_new_leader(before);
-  if (sent.kind == WriteKind::kRelease) {
+  if (sent.kind == WriteKind::kRelease && resigning_) {
     finish_resigning(true, now);
   } else {
     grant(sent, now);
@@ -326,7 +364,7 @@ void Election::consider(MonoTime now) {
     case Claim::kHeld:
       wait_one_interval(now);
       return wait_until(std::min(wake_at_, held_until()));
-    case Claim::kVanished:
+    case Claim::kLost:
       return put_barrier(now);
     case Claim::kFree:
       if (my_turn(now)) campaign(now);

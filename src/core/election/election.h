@@ -151,6 +151,9 @@ class Election {
   ElectionStep wake(MonoTime now);
   /// Time has passed and no request may be made now: notices a lapsed term, no more.
   ElectionStep tick(MonoTime now);
+  /// An older copy took the store's place, or another store. To be called before any answer is
+  /// passed on that was given after that.
+  ElectionStep store_went_back(MonoTime now);
   ElectionStep state_read(Result<SeenState> seen, MonoTime now);
   ElectionStep state_written(Result<Revision> written, MonoTime now);
   ElectionStep floor_read(Result<SeenFloor> seen, MonoTime now);
@@ -168,7 +171,7 @@ class Election {
  private:
   enum class Phase { kIdle, kReadingState, kWritingState, kReadingFloor, kRaisingFloor, kListing };
   enum class WriteKind { kAcquire, kRenew, kRelease, kBarrier };
-  enum class Claim { kHeld, kFree, kUnclear, kVanished };
+  enum class Claim { kHeld, kFree, kUnclear, kLost };
 
   struct Term {
     Epoch epoch;
@@ -213,6 +216,8 @@ class Election {
   void report_new_leader(const std::optional<LeaderState>& before);
   [[nodiscard]] bool mine(const std::optional<LeaderState>& state) const;
   [[nodiscard]] bool state_is_lost() const;
+  [[nodiscard]] bool state_went_back() const;
+  void note_epoch();
   [[nodiscard]] bool may_campaign(MonoTime now) const {
     return eligible_ && now >= hold_off_until_;
   }
@@ -227,6 +232,7 @@ class Election {
   [[nodiscard]] bool my_turn(MonoTime now);
   void campaign(MonoTime now);
   void put_barrier(MonoTime now);
+  void give_back(MonoTime now);
   [[nodiscard]] bool refuses_without_floor(MonoTime now);
   void write(WriteKind kind, LeaderState state, MonoTime now);
   void renew(MonoTime now);
@@ -239,6 +245,7 @@ class Election {
   MonoTime wake_at_ = MonoTime::min();
   std::optional<Term> term_;
   Epoch seen_epoch_;
+  Incarnation seen_holder_;  ///< Of that epoch; empty when it is not known.
   Known known_;
   Incarnation reported_twin_;  ///< A second process with our id, once it was reported.
   LeaseObserver observer_;
@@ -254,6 +261,8 @@ class Election {
   std::optional<Revision> doubted_state_;
   std::optional<Revision> doubted_floor_;
   MonoTime doubted_since_{};
+  /// The store went back, and no lease that was running then can run longer than this.
+  MonoTime doubted_until_ = MonoTime::min();
   Duration longest_lease_seen_{0};
   std::optional<MonoTime> turn_at_;
   std::optional<std::vector<WorkerId>> listed_;

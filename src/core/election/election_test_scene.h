@@ -94,6 +94,7 @@ class Scene {
   void workers_are(std::vector<WorkerId> ids, MonoTime at) {
     take(election.workers_listed(std::move(ids), at));
   }
+  void store_went_back(MonoTime at) { take(election.store_went_back(at)); }
   void resign(ResignOptions options, MonoTime at) { take(election.resign(options, at)); }
 
   /// From nothing to the moment at which the write that acquires epoch 1 has been sent.

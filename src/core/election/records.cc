@@ -114,6 +114,7 @@ std::string encode(const LeaderState& state) {
   Json workers = Json::array();
   for (const WorkerId& worker : state.workers) workers.push_back(worker.value());
   json["workers"] = std::move(workers);
+  json["workerTimeouts"] = state.worker_timeouts;
   if (state.released) {
     json["released"] = {{"workerId", state.released->worker.value()},
                         {"incarnation", state.released->incarnation.value()},
@@ -154,6 +155,7 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
     }
     std::sort(state.workers.begin(), state.workers.end());
   }
+  state.worker_timeouts = number(json, "workerTimeouts").value_or(0);
   if (const auto it = json.find("released"); it != json.end() && it->is_object()) {
     state.released =
         ReleaseReceipt{WorkerId(text(*it, "workerId")), Incarnation(text(*it, "incarnation")),

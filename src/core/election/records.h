@@ -37,6 +37,8 @@ struct LeaderState {
   std::optional<ReleaseReceipt> released;
   std::optional<WorkerId> preferred;  ///< Who a release was meant for.
   std::vector<WorkerId> workers;      ///< Live workers as the leader saw them, sorted.
+  /// How many workers the leader has seen fall silent in its term, so that all count the same.
+  std::uint64_t worker_timeouts = 0;
 
   WallTime written_at{};
   WallTime elected_at{};

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "base/strong.h"
@@ -22,7 +23,7 @@ class WorkerTracker {
   };
   struct Changes {
     std::vector<WorkerId> appeared;
-    std::vector<WorkerId> timed_out;  ///< The file is still there and silent.
+    std::vector<WorkerId> timed_out;  ///< The file is still there, and fell silent under our eyes.
     std::vector<WorkerId> left;       ///< The file is gone, or says that its worker stopped.
     [[nodiscard]] bool any() const {
       return !appeared.empty() || !timed_out.empty() || !left.empty();
@@ -44,8 +45,10 @@ class WorkerTracker {
   };
   /// The files of workers that are not live, with how long they have not changed.
   [[nodiscard]] std::vector<Silent> silent(MonoTime now) const;
-  /// Everything is forgotten, as by a worker that leads no more.
-  void clear() { workers_.clear(); }
+  /// Nobody looks for a while, as when another worker leads. Who falls silent meanwhile is found at
+  /// the next look, and not counted: the leader of that time has. `live` is whom that leader named
+  /// last, if it named anybody: of files not seen before, others' count only once they change.
+  void look_away(std::optional<std::vector<WorkerId>> live);
 
  private:
   struct Entry {
@@ -55,6 +58,8 @@ class WorkerTracker {
   };
   Duration timeout_;
   std::map<WorkerId, Entry> workers_;
+  bool looked_away_ = false;
+  std::optional<std::vector<WorkerId>> named_;
 };
 
 }  // namespace muster

@@ -46,5 +46,30 @@ TEST(WorkerTrackerTest, AStopReadAtAnOldRevisionDoesNotCount) {
   EXPECT_FALSE(tracker.stopped(WorkerId("a"), Revision("1")).any());
 }
 
+// R07, R12: unchanged at two looks of one's own, however far apart, a file was not written between.
+TEST(WorkerTrackerTest, WhatFellSilentWhileNobodyLookedIsSilentAndNotCounted) {
+  WorkerTracker tracker(20s);
+  (void)tracker.observe({file("a", "1"), file("b", "1")}, kStart);
+  tracker.look_away({});
+  const auto changes = tracker.observe({file("a", "9"), file("b", "1")}, kStart + 300s);
+  EXPECT_TRUE(changes.timed_out.empty());
+  EXPECT_TRUE(changes.appeared.empty());
+  EXPECT_EQ(tracker.live(), Ids{WorkerId("a")});
+  EXPECT_EQ(tracker.silent(kStart + 300s).at(0).silence, 300s);
+  EXPECT_EQ(tracker.observe({file("a", "9")}, kStart + 320s).timed_out, Ids{WorkerId("a")});
+}
+
+// R12: whom the last leader had given up is not counted a second time by the next.
+TEST(WorkerTrackerTest, AFileThatTheLastLeaderDidNotNameCountsOnceItChanges) {
+  WorkerTracker tracker(20s);
+  tracker.look_away(Ids{WorkerId("a")});
+  EXPECT_EQ(tracker.observe({file("a", "1"), file("b", "1"), file("c", "1")}, kStart).appeared,
+            Ids{WorkerId("a")});
+  const auto changes =
+      tracker.observe({file("a", "2"), file("b", "1"), file("c", "2")}, kStart + 20s);
+  EXPECT_EQ(changes.appeared, Ids{WorkerId("c")});
+  EXPECT_TRUE(changes.timed_out.empty());
+}
+
 }  // namespace worker_tracker_test
 }  // namespace muster

@@ -16,6 +16,7 @@ class MeteredStore final : public ObjectStore {
 
   [[nodiscard]] Capabilities capabilities() const override { return store_->capabilities(); }
   [[nodiscard]] std::string describe() const override { return store_->describe(); }
+  [[nodiscard]] std::uint64_t history() const override { return store_->history(); }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override;

@@ -30,7 +30,7 @@ class EtcdStore final : public ObjectStore {
         address_(url.redacted()),
         loop_(loop),
         requests_(url.path),
-        identity_(address_),
+        identity_(address_, options.stop_when_gone_back),
         client_(client, loop) {}
   ~EtcdStore() override {
     for (const auto& watch : watches_) {
@@ -43,10 +43,11 @@ class EtcdStore final : public ObjectStore {
         .watch = true, .guarded_put = true, .conditional_remove = true, .multi_key_order = true};
   }
   std::string describe() const override { return address_; }
+  std::uint64_t history() const override { return identity_.history(); }
 
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
     if (key.empty()) return refuse(std::move(done), no_key());
-    const TxnRequest txn = requests_.get(key, unless);
+    const TxnRequest txn = requests_.get(key, identity_.own(unless));
     send<Object>(txn, Access::kRead, by, std::move(done), [this, key](TxnResponse response) {
       return requests_.got(key, std::move(response));
     });
@@ -63,13 +64,15 @@ class EtcdStore final : public ObjectStore {
 
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
     if (key.empty()) return refuse(std::move(done), no_key());
-    const TxnRequest txn = requests_.remove(key, when);
+    const TxnRequest txn = requests_.remove(key, identity_.own(when));
     send<Done>(txn, Access::kWrite, by, std::move(done), [this, key](const TxnResponse& response) {
       return requests_.removed(key, response);
     });
   }
 
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    if (identity_.own(from).empty() != from.empty()) return refuse(std::move(done), began_before());
+    from = identity_.own(from);
     const auto txn = requests_.list(prefix, from, static_cast<std::int64_t>(options_.page_size));
     if (!txn) return refuse(std::move(done), txn.error());
     send<ListPage>(*txn, Access::kRead, by, std::move(done),
@@ -80,12 +83,12 @@ class EtcdStore final : public ObjectStore {
 
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    etcd::WatchStream::Setup setup{"etcd", std::move(prefix), 0, false, std::move(on_event)};
+    etcd::WatchStream::Setup setup{"etcd", std::move(prefix), {}, false, std::move(on_event)};
     setup.resume(cursor);
     auto stream = std::make_shared<etcd::WatchStream>(
         client_, requests_, loop_,
-        [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
-          find_revision(at_least, hold, std::move(done));
+        [this](Mark after, bool hold, Callback<Mark> done) {
+          find_revision(after, hold, std::move(done));
         },
         std::move(setup));
     std::erase_if(watches_, [](const auto& old) { return old.expired(); });
@@ -95,7 +98,12 @@ class EtcdStore final : public ObjectStore {
   }
 
  private:
+  using Mark = remote::Identity::Mark;
+
   static Error no_key() { return {Errc::kInvalid, "an object needs a key that is not empty"}; }
+  static Error began_before() {
+    return {Errc::kUnavailable, "the list began before the store went back in time: list again"};
+  }
 
   template <typename T>
   void refuse(Callback<T> done, Error error) {
@@ -105,7 +113,7 @@ class EtcdStore final : public ObjectStore {
   void write(Key key, std::string body, const Precondition& when, std::optional<Guard> guard,
              Deadline by, Callback<Revision> done) {
     if (key.empty()) return refuse(std::move(done), no_key());
-    const auto txn = requests_.put(key, std::move(body), when, guard);
+    const auto txn = requests_.put(key, std::move(body), identity_.own(when), identity_.own(guard));
     if (!txn) return refuse(std::move(done), txn.error());
     send<Revision>(
         *txn, Access::kWrite, by, std::move(done),
@@ -123,46 +131,47 @@ class EtcdStore final : public ObjectStore {
                                          std::to_string(options_.request_bytes_max) +
                                          " bytes for a request"});
     }
-    ask(txn, access, identity_.floor(), by,
-        [done = std::move(done), read = std::move(read)](Result<TxnResponse> response) {
+    ask(txn, access, identity_.mark(), by,
+        [this, done = std::move(done), read = std::move(read)](Result<TxnResponse> response) {
           if (!response) return done(response.error());
-          done(read(std::move(*response)));
+          done(identity_.stamped(read(std::move(*response))));
         });
   }
 
-  void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+  void find_revision(Mark after, bool hold, Callback<Mark> done) {
     if (const Status status = identity_.status(); !status) {
       return refuse(std::move(done), status.error());
     }
     if (hold) client_.hold();
-    ask(requests_.revision(), Access::kReadAhead, std::max(identity_.floor(), at_least),
-        loop_.now() + kEtcdRevisionTimeout,
+    Mark mark = identity_.mark();
+    if (after.history == mark.history) mark.floor = std::max(mark.floor, after.floor);
+    ask(requests_.revision(), Access::kReadAhead, mark, loop_.now() + kEtcdRevisionTimeout,
         [this, hold, done = std::move(done)](Result<TxnResponse> response) {
           if (hold) client_.release();
           if (!response) return done(response.error());
-          done(response->header().revision());
+          done(Mark{identity_.history(), response->header().revision()});
         });
   }
 
-  /// Sends a transaction and looks at who answered, and from when: not before `floor`.
-  void ask(const TxnRequest& txn, Access access, std::int64_t floor, Deadline by,
+  /// Sends a transaction and looks at who answered, and from when: not before `mark`.
+  void ask(const TxnRequest& txn, Access access, Mark mark, Deadline by,
            Callback<TxnResponse> done) {
     const bool logged = etcd::Requests::goes_through_log(txn);
     client_.unary<TxnResponse>("/etcdserverpb.KV/Txn", txn, access, by,
-                               [this, again = logged ? TxnRequest() : txn, logged, access, floor,
-                                by, done = std::move(done)](Result<TxnResponse> response) mutable {
+                               [this, again = logged ? TxnRequest() : txn, logged, access, mark, by,
+                                done = std::move(done)](Result<TxnResponse> response) mutable {
                                  if (!response) return done(response.error());
                                  const auto& header = response->header();
-                                 if (!logged && header.revision() < floor) {
+                                 if (!logged && header.revision() < mark.floor) {
                                    // A leader that was paused may answer a read from the past once,
                                    // which is no reason to give the store up. What its log says is.
                                    etcd::Requests::read_through_log(again);
-                                   return ask(again, access, floor, by, std::move(done));
+                                   return ask(again, access, mark, by, std::move(done));
                                  }
-                                 const Status status = identity_.observe(header.cluster_id(),
-                                                                         header.revision(), floor);
-                                 if (!status) return done(status.error());
-                                 done(std::move(response));
+                                 Status same = identity_.observe(header.cluster_id(),
+                                                                 header.revision(), mark);
+                                 if (same) return done(std::move(response));
+                                 done(remote::unusable(same.error(), access == Access::kWrite));
                                });
   }
 

@@ -27,6 +27,7 @@ struct EtcdOptions {
   std::size_t page_size = 1000;
   /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
   remote::LoopQueue* loop_queue = nullptr;
+  bool stop_when_gone_back = false;  ///< As in StoreOptions.
 };
 
 /// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction. With
@@ -35,7 +36,8 @@ struct EtcdOptions {
 ///
 /// Reads are linearizable. Watch, guarded put, conditional remove and one order of all writes are
 /// there; ages are not, as etcd keeps no times. When another or an older cluster answers at the
-/// address, every call is kCorrupt until the store is opened anew.
+/// address, the call that finds it fails, history() rises, every watch is reset, and what follows
+/// is asked of the new one; with `stop_when_gone_back` every call is kCorrupt instead.
 ///
 /// Opens without a connection: a cluster that is down shows in the first call. kInvalid when the
 /// address or a file is unfit.

@@ -93,6 +93,13 @@ Status MemoryObjects::remove(const Key& key, const std::optional<Revision>& when
   return Done{};
 }
 
+void MemoryObjects::go_back(const MemoryObjects& copy, bool count_again) {
+  entries_ = copy.entries_;
+  if (!count_again) return;
+  revision_ = copy.revision_;
+  last_removal_ = copy.last_removal_;
+}
+
 void MemoryObjects::restore(const Key& key, Entry entry) {
   const std::uint64_t revision = entry.revision;
   entries_[key] = std::move(entry);

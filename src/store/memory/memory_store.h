@@ -34,6 +34,10 @@ class MemoryObjects {
   /// Puts an object back as it was, its revision included, as somebody's backup does where
   /// revisions are made of contents.
   void restore(const Key& key, Entry entry);
+  /// Everything at once is as it was: an older copy takes this store's place. Nobody is told. With
+  /// `count_again` later revisions count from there, as etcd's do; otherwise none is given out
+  /// twice.
+  void go_back(const MemoryObjects& copy, bool count_again);
   [[nodiscard]] ListPage list(const std::string& prefix, const std::string& from,
                               MonoTime now) const;
 

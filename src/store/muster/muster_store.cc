@@ -25,7 +25,7 @@ class MusterStore final : public ObjectStore {
         address_(url.redacted()),
         loop_(loop),
         requests_(url.path),
-        identity_(address_),
+        identity_(address_, options.stop_when_gone_back),
         client_(std::move(client), loop) {}
   ~MusterStore() override {
     for (const auto& watch : watches_) {
@@ -38,9 +38,10 @@ class MusterStore final : public ObjectStore {
         .watch = true, .guarded_put = true, .conditional_remove = true, .multi_key_order = true};
   }
   std::string describe() const override { return address_; }
+  std::uint64_t history() const override { return identity_.history(); }
 
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override {
-    auto request = requests_.get(key, unless);
+    auto request = requests_.get(key, identity_.own(unless));
     send<v1::StoreGetResponse>("Get", request, Access::kRead, by, std::move(done),
                                [key](v1::StoreGetResponse response) {
                                  return musterd::Requests::got(key, std::move(response));
@@ -49,40 +50,48 @@ class MusterStore final : public ObjectStore {
 
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override {
-    write(requests_.put(key, std::move(body), when, std::nullopt), by, std::move(done));
+    write(requests_.put(key, std::move(body), identity_.own(when), std::nullopt), by,
+          std::move(done));
   }
   void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
                    Callback<Revision> done) override {
-    write(requests_.put(key, std::move(body), when, std::move(guard)), by, std::move(done));
+    write(requests_.put(key, std::move(body), identity_.own(when), identity_.own(guard)), by,
+          std::move(done));
   }
 
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
     send<v1::StoreRemoveResponse>(
-        "Remove", requests_.remove(key, when), Access::kWrite, by, std::move(done),
-        [this, floor = identity_.floor()](const v1::StoreRemoveResponse& response) {
-          return observe(response.revision(), floor);
+        "Remove", requests_.remove(key, identity_.own(when)), Access::kWrite, by, std::move(done),
+        [this, mark = identity_.mark()](const v1::StoreRemoveResponse& response) -> Status {
+          return observe(response.revision(), mark, Access::kWrite);
         });
   }
 
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
+    if (identity_.own(from).empty() != from.empty()) {
+      return refuse(
+          std::move(done),
+          {Errc::kUnavailable, "the list began before the store went back in time: list again"});
+    }
+    from = identity_.own(from);
     send<v1::StoreListResponse>("List", requests_.list(prefix, from, options_.page_size),
                                 Access::kRead, by, std::move(done),
-                                [this, from, floor = identity_.floor()](
+                                [this, from, mark = identity_.mark()](
                                     const v1::StoreListResponse& response) -> Result<ListPage> {
-                                  if (Status same = observe(response.revision(), floor); !same)
-                                    return same.error();
+                                  Status same = observe(response.revision(), mark, Access::kRead);
+                                  if (!same) return same.error();
                                   return requests_.listed(from, response);
                                 });
   }
 
   std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                std::function<void(const WatchEvent&)> on_event) override {
-    musterd::WatchStream::Setup setup{"musterd", std::move(prefix), 0, false, std::move(on_event)};
+    musterd::WatchStream::Setup setup{"musterd", std::move(prefix), {}, false, std::move(on_event)};
     setup.resume(cursor);
     auto stream = std::make_shared<musterd::WatchStream>(
         client_, requests_, loop_,
-        [this](std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
-          find_revision(at_least, hold, std::move(done));
+        [this](Mark after, bool hold, Callback<Mark> done) {
+          find_revision(after, hold, std::move(done));
         },
         std::move(setup));
     std::erase_if(watches_, [](const auto& old) { return old.expired(); });
@@ -92,14 +101,16 @@ class MusterStore final : public ObjectStore {
   }
 
  private:
+  using Mark = remote::Identity::Mark;
+
   void write(Result<v1::StorePutRequest> request, Deadline by, Callback<Revision> done) {
-    send<v1::StorePutResponse>("Put", request, Access::kWrite, by, std::move(done),
-                               [this, floor = identity_.floor()](
-                                   const v1::StorePutResponse& response) -> Result<Revision> {
-                                 if (Status same = observe(response.revision(), floor); !same)
-                                   return same.error();
-                                 return Revision(std::to_string(response.revision()));
-                               });
+    send<v1::StorePutResponse>(
+        "Put", request, Access::kWrite, by, std::move(done),
+        [this, mark = identity_.mark()](const v1::StorePutResponse& response) -> Result<Revision> {
+          Status same = observe(response.revision(), mark, Access::kWrite);
+          if (!same) return same.error();
+          return Revision(std::to_string(response.revision()));
+        });
   }
 
   /// Sends what could be made a request, and gives `done` what `read` makes of the answer.
@@ -112,9 +123,17 @@ class MusterStore final : public ObjectStore {
     }
     client_.unary<Response>(
         "/muster.v1.StoreService/" + method, *request, access, by,
-        [done = std::move(done), read = std::move(read)](Result<Response> response) {
+        [this, writes = access == Access::kWrite, history = identity_.history(),
+         done = std::move(done), read = std::move(read)](Result<Response> response) {
           if (!response) return done(response.error());
-          done(read(std::move(*response)));
+          auto answer = read(std::move(*response));
+          // Not every answer says where the store is. One to a question of an earlier history does
+          // not count, whatever it says.
+          if (answer && history != identity_.history()) {
+            return done(remote::unusable(
+                {Errc::kUnavailable, address_ + " has gone back in time: ask again"}, writes));
+          }
+          done(stamped(std::move(answer)));
         });
   }
 
@@ -123,24 +142,37 @@ class MusterStore final : public ObjectStore {
     loop_.post(lifetime_.wrap([done = std::move(done), error = std::move(error)] { done(error); }));
   }
 
-  /// `floor` is what identity_.floor() was when the request was sent.
-  Status observe(std::uint64_t revision, std::int64_t floor) {
-    return identity_.observe(0, musterd::Requests::position(revision), floor);
+  /// `mark` is what identity_.mark() was when the request was sent.
+  Status observe(std::uint64_t revision, const Mark& mark, Access access) {
+    Status same = identity_.observe(0, musterd::Requests::position(revision), mark);
+    if (same) return same;
+    return remote::unusable(same.error(), access == Access::kWrite);
   }
 
-  void find_revision(std::int64_t at_least, bool hold, Callback<std::int64_t> done) {
+  template <typename T>
+  Result<T> stamped(Result<T> answer) const {
+    if constexpr (std::is_same_v<T, Mark>) {
+      return answer;
+    } else {
+      return identity_.stamped(std::move(answer));
+    }
+  }
+
+  void find_revision(Mark after, bool hold, Callback<Mark> done) {
     if (hold) client_.hold();
+    Mark mark = identity_.mark();
+    if (after.history == mark.history) mark.floor = std::max(mark.floor, after.floor);
     send<v1::StoreListResponse>(
         "List", Result(requests_.revision()), Access::kReadAhead,
         loop_.now() + kMusterRevisionTimeout,
-        Callback<std::int64_t>([this, hold, done = std::move(done)](Result<std::int64_t> revision) {
+        Callback<Mark>([this, hold, done = std::move(done)](Result<Mark> found) {
           if (hold) client_.release();
-          done(std::move(revision));
+          done(std::move(found));
         }),
-        [this, floor = std::max(identity_.floor(), at_least)](
-            const v1::StoreListResponse& response) -> Result<std::int64_t> {
-          if (Status same = observe(response.revision(), floor); !same) return same.error();
-          return musterd::Requests::position(response.revision());
+        [this, mark](const v1::StoreListResponse& response) -> Result<Mark> {
+          Status same = observe(response.revision(), mark, Access::kRead);
+          if (!same) return same.error();
+          return Mark{identity_.history(), musterd::Requests::position(response.revision())};
         });
   }
 

@@ -26,6 +26,7 @@ struct MusterStoreOptions {
   std::uint32_t page_size = 1000;
   /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
   remote::LoopQueue* loop_queue = nullptr;
+  bool stop_when_gone_back = false;  ///< As in StoreOptions.
 };
 
 /// muster://h1:9000,h2:9000/prefix: the store that musterd keeps in its replicated state.
@@ -34,7 +35,8 @@ struct MusterStoreOptions {
 /// order of all writes are there; ages are by the servers' log time. An object has at most 256 KiB.
 /// A list of several pages is no snapshot: each page is as of its own moment, and a watch from the
 /// list's cursor tells what changed meanwhile. When the store is found to have gone back in time,
-/// every call is kCorrupt until it is opened anew.
+/// the call that finds it fails, history() rises, every watch is reset, and calls go on; with
+/// `stop_when_gone_back` every call is kCorrupt instead.
 ///
 /// Opens without a connection: a cluster that is down shows in the first call. kInvalid when the
 /// address or a file is unfit.

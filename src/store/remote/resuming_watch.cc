@@ -17,8 +17,9 @@ constexpr Duration kMostBackoff = 2s;
 
 void ResumingWatch::Setup::resume(const std::string& cursor) {
   if (cursor.empty()) return;
-  const auto revision = to_number(cursor);
-  after = revision.value_or(0);
+  const auto [history, text] = unstamp(cursor);
+  const auto revision = to_number(text);
+  after = {history, revision.value_or(0)};
   lost = !revision;
 }
 
@@ -28,9 +29,9 @@ ResumingWatch::ResumingWatch(Loop& loop, FindRevision find_revision, Setup setup
 void ResumingWatch::open() {
   // Until "now" has a number, it must not come to mean "after the write that our caller sends
   // next": that write is held back.
-  const bool hold = setup_.after == 0 && !setup_.lost;
-  find_revision_(setup_.after, hold, [self = shared_from_this()](Result<std::int64_t> revision) {
-    if (!self->closed_) self->on_revision(std::move(revision));
+  const bool hold = after() == 0 && !setup_.lost;
+  find_revision_(setup_.after, hold, [self = shared_from_this()](Result<Mark> mark) {
+    if (!self->closed_) self->on_mark(std::move(mark));
   });
 }
 
@@ -41,19 +42,22 @@ void ResumingWatch::close() {
   setup_.on_event = nullptr;
 }
 
-void ResumingWatch::on_revision(Result<std::int64_t> revision) {
-  if (revision.is(Errc::kCorrupt)) {
+void ResumingWatch::on_mark(Result<Mark> mark) {
+  if (mark.is(Errc::kCorrupt)) {
     // There is nothing to go on from. The list that follows a reset tells the caller why.
-    log_error("store watch ended", {{"store", setup_.store}, {"reason", revision.error().message}});
-    return reset_at(setup_.after);
+    log_error("store watch ended", {{"store", setup_.store}, {"reason", mark.error().message}});
+    return reset_at(after());
   }
-  if (!revision) {
+  if (!mark) {
     // Without a revision to resume from, what changes until one is found cannot be told.
-    return reopen(revision.error().message, setup_.after == 0);
+    return reopen(mark.error().message, after() == 0);
   }
-  if (setup_.lost || setup_.after == 0) {
-    setup_.after = *revision;
-    if (std::exchange(setup_.lost, false)) reset_at(*revision);
+  // What a number of another history would resume from is something else now.
+  if (after() != 0 && setup_.after.history != mark->history) setup_.lost = true;
+  setup_.after.history = mark->history;
+  if (setup_.lost || after() == 0) {
+    setup_.after = *mark;
+    if (std::exchange(setup_.lost, false)) reset_at(after());
   }
   if (!closed_) start_stream();
 }
@@ -68,14 +72,17 @@ void ResumingWatch::in_force() {
   reported_.clear();
 }
 
-void ResumingWatch::deliver(const WatchEvent& event) {
+void ResumingWatch::deliver(WatchEvent event) {
+  const std::uint64_t history = setup_.after.history;
+  event.cursor = stamp(history, std::move(event.cursor));
+  event.object.revision = Revision(stamp(history, event.object.revision.value()));
   // A copy: the caller may close the watch, which lets go of the function, from within it.
   const auto on_event = setup_.on_event;
   on_event(event);
 }
 
 void ResumingWatch::advance(std::int64_t revision) {
-  setup_.after = std::max(setup_.after, revision);
+  setup_.after.floor = std::max(setup_.after.floor, revision);
 }
 
 void ResumingWatch::reset_at(std::int64_t revision) {

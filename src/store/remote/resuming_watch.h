@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/loop.h"
+#include "store/remote/identity.h"
 #include "store/store.h"
 
 namespace muster::remote {
@@ -21,16 +22,16 @@ namespace muster::remote {
 /// Loop thread only.
 class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
  public:
-  /// Asks for the revision of the store; kCorrupt when it is not the store seen before, or below
-  /// `at_least`. With `hold`, calls that begin meanwhile wait for the answer.
-  using FindRevision =
-      std::function<void(std::int64_t at_least, bool hold, Callback<std::int64_t> done)>;
+  /// Asks for the history and revision of the store; an error when it is found to have gone back,
+  /// also behind `after`. With `hold`, calls that begin meanwhile wait for the answer.
+  using Mark = Identity::Mark;
+  using FindRevision = std::function<void(Mark after, bool hold, Callback<Mark> done)>;
 
   struct Setup {
     std::string store;  ///< For people: "etcd".
     std::string prefix;
-    std::int64_t after = 0;  ///< Deliver what changed after this revision; 0 for "now".
-    bool lost = false;       ///< The caller's cursor is unusable: begin with kReset.
+    Mark after;         ///< Deliver what changed after this revision; 0 for "now".
+    bool lost = false;  ///< The caller's cursor is unusable: begin with kReset.
     std::function<void(const WatchEvent&)> on_event;
 
     /// Resume after `cursor`; empty for "now".
@@ -54,8 +55,8 @@ class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
   /// The stream must be in force, said by in_force(), within this time.
   void limit_opening(std::function<void()> expired);
   void in_force();
-  /// Tells the caller, who may close the watch by it.
-  void deliver(const WatchEvent& event);
+  /// Tells the caller, who may close the watch by it. The event's numbers carry no stamp yet.
+  void deliver(WatchEvent event);
   /// Everything up to `revision` was delivered.
   void advance(std::int64_t revision);
   void reset_at(std::int64_t revision);
@@ -63,11 +64,11 @@ class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
   void reopen(const std::string& reason, bool lost = false);
 
   [[nodiscard]] bool closed() const { return closed_; }
-  [[nodiscard]] std::int64_t after() const { return setup_.after; }
+  [[nodiscard]] std::int64_t after() const { return setup_.after.floor; }
   [[nodiscard]] const std::string& prefix() const { return setup_.prefix; }
 
  private:
-  void on_revision(Result<std::int64_t> revision);
+  void on_mark(Result<Mark> mark);
 
   FindRevision find_revision_;
   Setup setup_;

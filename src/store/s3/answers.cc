@@ -33,7 +33,7 @@ std::string unquote(std::string_view etag) {
   return std::string(etag);
 }
 
-/// S3's clock has 1 s steps and many gateways, so this is a hint; never below zero.
+/// Never below zero.
 std::optional<Duration> age_between(std::optional<WallTime> written, std::optional<WallTime> now) {
   if (!written || !now) return {};
   return std::max<Duration>(*now - *written, Duration(0));
@@ -169,13 +169,11 @@ Result<Object> parse_object(HttpResponse response) {
   if (revision.value().empty()) {
     return {Errc::kCorrupt, "the store answered without an ETag, so the object has no revision"};
   }
-  const auto age = age_between(parse_http_date(response.header("last-modified")),
-                               parse_http_date(response.header("date")));
-  return Object{std::move(response.body), std::move(revision), age};
+  // No age: a Date and a Last-Modified may come from the clocks of two gateways.
+  return Object{std::move(response.body), std::move(revision), std::nullopt};
 }
 
-Result<ListPage> parse_list(std::string_view body, std::string_view prefix,
-                            std::optional<WallTime> now) {
+Result<ListPage> parse_list(std::string_view body, std::string_view prefix) {
   const auto root = parse_xml(body);
   if (!root) return root.error();
   const Error corrupt{Errc::kCorrupt, "the store's list is not a ListObjectsV2 answer"};
@@ -194,8 +192,7 @@ Result<ListPage> parse_list(std::string_view body, std::string_view prefix,
     }
     std::string revision = unquote(trim(entry.child_text("ETag")));
     if (!key.starts_with(prefix) || revision.empty()) return corrupt;
-    page.objects.push_back({key.substr(prefix.size()), Revision(std::move(revision)),
-                            age_between(parse_iso_time(entry.child_text("LastModified")), now)});
+    page.objects.push_back({key.substr(prefix.size()), Revision(std::move(revision)), {}});
   }
   if (trim(root->child_text("IsTruncated")) == "true") {
     page.next = root->child_text("NextContinuationToken");

@@ -47,7 +47,6 @@ struct Refusal {
 [[nodiscard]] Result<Object> parse_object(HttpResponse response);
 /// The page of a ListObjectsV2 answer; `prefix` is cut off each key. `now` is the store's time, for
 /// the ages.
-[[nodiscard]] Result<ListPage> parse_list(std::string_view body, std::string_view prefix,
-                                          std::optional<WallTime> now);
+[[nodiscard]] Result<ListPage> parse_list(std::string_view body, std::string_view prefix);
 
 }  // namespace muster::s3

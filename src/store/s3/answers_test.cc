@@ -130,7 +130,8 @@ TEST(AnswersTest, OnlyThePlainCodeOfABodyReachesAMessage) {
   EXPECT_EQ(parse_error_code(""), "");
 }
 
-TEST(AnswersTest, AnObjectHasItsETagWithoutQuotesAndAnAge) {
+// R07: the two times are those of two gateways, perhaps, and twenty minutes apart.
+TEST(AnswersTest, AnObjectHasItsETagWithoutQuotesAndNoAge) {
   HttpResponse response = answer(200);
   response.body = "body";
   response.headers = {{"etag", "\"abc\""},
@@ -139,10 +140,9 @@ TEST(AnswersTest, AnObjectHasItsETagWithoutQuotesAndAnAge) {
   const auto object = parse_object(response);
   ASSERT_TRUE(object.ok());
   EXPECT_EQ(object->revision, Revision("abc"));
-  EXPECT_EQ(object->age, 5s);
+  EXPECT_FALSE(object->age.has_value());
   response.headers = {{"etag", "abc"}};
   EXPECT_EQ(parse_object(response)->revision, Revision("abc"));
-  EXPECT_FALSE(parse_object(response)->age.has_value());
   response.headers = {};
   EXPECT_TRUE(parse_object(response).is(Errc::kCorrupt));
 }
@@ -156,14 +156,13 @@ TEST(AnswersTest, AListIsReadWithEitherQuotingEncodedKeysAndItsContinuation) {
       "<Contents><Key>p/worker%3Da+b%2Bc%26%C3%A9</Key><ETag>&quot;r1&quot;</ETag>"
       "<LastModified>2013-05-24T00:00:00.000Z</LastModified></Contents>"
       "<Contents><Key>p/z</Key><ETag>\"r2\"</ETag></Contents></ListBucketResult>",
-      "p/", wall_from_ms(1'369'353'603'000));
+      "p/");
   ASSERT_TRUE(page.ok()) << page.error().message;
   ASSERT_EQ(page->objects.size(), 2u);
   EXPECT_EQ(page->objects[0].key, "worker=a b+c&é");
   EXPECT_EQ(page->objects[0].revision, Revision("r1"));
-  EXPECT_EQ(page->objects[0].age, 3s);
+  EXPECT_FALSE(page->objects[0].age.has_value());
   EXPECT_EQ(page->objects[1].revision, Revision("r2"));
-  EXPECT_FALSE(page->objects[1].age.has_value());
   EXPECT_EQ(page->next, "1/a+b==");
 }
 
@@ -174,7 +173,7 @@ TEST(AnswersTest, AListThatCannotBeTrustedIsCorrupt) {
         "<ListBucketResult><Contents><Key>q/a</Key><ETag>r</ETag></Contents></ListBucketResult>",
         "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>p/%z</Key>"
         "<ETag>r</ETag></Contents></ListBucketResult>"}) {
-    EXPECT_TRUE(parse_list(body, "p/", {}).is(Errc::kCorrupt)) << body;
+    EXPECT_TRUE(parse_list(body, "p/").is(Errc::kCorrupt)) << body;
   }
 }
 

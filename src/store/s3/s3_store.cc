@@ -133,7 +133,7 @@ void S3Store::list(std::string prefix, std::string from, Deadline by, Callback<L
   if (!from.empty()) call->request.query.emplace_back("continuation-token", std::move(from));
   call->done = [done = std::move(done), cut = config_.prefix](const Result<HttpResponse>& answer) {
     if (!answer) return done(answer.error());
-    done(s3::parse_list(answer->body, cut, s3::parse_http_date(answer->header("date"))));
+    done(s3::parse_list(answer->body, cut));
   };
   begin(std::move(call));
 }

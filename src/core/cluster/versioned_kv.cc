@@ -138,8 +138,8 @@ std::optional<std::pair<std::string, KvEntry>> VersionedKv::Image::next() {
     preserved_->after = from_kept ? kept.begin()->first : live->first;
     preserved_->begun = true;
     if (!from_kept) return std::pair(live->first, live->second);
-    const auto first = kept.extract(kept.begin());
-    if (first.mapped()) return std::pair(first.key(), *first.mapped());
+    auto first = kept.extract(kept.begin());
+    if (first.mapped()) return std::pair(std::move(first.key()), std::move(*first.mapped()));
     // The key did not exist when the image was made.
   }
 }

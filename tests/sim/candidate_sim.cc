@@ -251,6 +251,9 @@ void CandidateSim::check_file(const MemoryObjects::Change& change) {
       return;
     }
   }
+  // Where the store cannot remove at a revision the mark is what counts: a removal that comes late
+  // may hit a file that was made since, whose worker then writes it again.
+  if (change.removed && !shared_->conditional_remove) return;
   const bool leaves = !node->candidate || node->stopping;
   const auto written = files_written_.find(change.key);
   if (leaves || written == files_written_.end()) return;

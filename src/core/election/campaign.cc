@@ -230,4 +230,20 @@ void Election::give_back(MonoTime now) {
   write(WriteKind::kRelease, std::move(state), now);
 }
 
+const char* to_string(LossReason reason) {
+  switch (reason) {
+    case LossReason::kReleased:
+      return "released";
+    case LossReason::kLeftToExpire:
+      return "left to expire";
+    case LossReason::kExpired:
+      return "expired";
+    case LossReason::kReplaced:
+      return "replaced";
+    case LossReason::kStateLost:
+      return "state lost";
+  }
+  return "unknown";
+}
+
 }  // namespace muster

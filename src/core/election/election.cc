@@ -22,22 +22,6 @@ Incarnation holder_of(const LeaderState& state) {
 
 }  // namespace
 
-const char* to_string(LossReason reason) {
-  switch (reason) {
-    case LossReason::kReleased:
-      return "released";
-    case LossReason::kLeftToExpire:
-      return "left to expire";
-    case LossReason::kExpired:
-      return "expired";
-    case LossReason::kReplaced:
-      return "replaced";
-    case LossReason::kStateLost:
-      return "state lost";
-  }
-  return "unknown";
-}
-
 Election::Election(ElectionConfig config, Random random)
     : config_(std::move(config)), random_(random), longest_lease_seen_(config_.terms.lease) {}
 

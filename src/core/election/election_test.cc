@@ -375,36 +375,5 @@ TEST(ElectionTest, ALeaderDoesNotWaitItsLeaseOutBecauseAStoreIsBusy) {
   EXPECT_GE(attempts, 4);
 }
 
-// R13: a worker that is stopped between the two writes of an acquisition has raised the floor. It
-// says that the epoch was never led, or everybody would wait a lease for its leader.
-TEST(ElectionTest, WhoStopsInMidCampaignCostsNobodyALease) {
-  Scene scene;
-  scene.wake(kStart);
-  scene.reads(released_by("a", 3), "r1", kStart);
-  scene.floor_is(3, kStart);
-  ASSERT_TRUE(scene.asks<RaiseFloor>());
-  scene.resign({.stop = true, .preferred = {}}, kStart);
-  scene.floor_raised(kStart);
-  ASSERT_TRUE(scene.asks<WriteState>());
-  const LeaderState left = scene.asked<WriteState>().state;
-  EXPECT_EQ(left.leader, std::nullopt);
-  EXPECT_EQ(left.epoch, Epoch(4));
-  EXPECT_EQ(scene.asked<WriteState>().at, Revision("r1"));
-  scene.written("r2", kStart);
-  EXPECT_TRUE(scene.saw<Resigned>());
-  EXPECT_FALSE(scene.election.leads(kStart));
-  EXPECT_TRUE(scene.election.stopped());
-
-  Scene next(config_of("c"));
-  next.wake(kStart);
-  next.reads(left, "r2", kStart);
-  next.floor_is(4, kStart);
-  if (next.asks<ListWorkers>()) next.workers_are({}, kStart);
-  const MonoTime turn = kStart + 1s;
-  if (!next.request) next.looks_again(turn);
-  ASSERT_TRUE(next.asks<RaiseFloor>()) << "no lease is waited for";
-  EXPECT_EQ(next.asked<RaiseFloor>().floor, Epoch(5));
-}
-
 }  // namespace election_test
 }  // namespace muster

@@ -39,8 +39,7 @@ class RingCommand final : public Command {
            "lookup prints the nodes that hold the key, the primary first, and exits with 1 when\n"
            "there is none. plan is exact, not sampled: shares are of all possible keys. Added\n"
            "nodes count with weight 1. set changes the ring of the whole cluster at once: another\n"
-           "number of virtual nodes moves most keys. What is not given stays as it is. Exits\n"
-           "with 1 when the servers refuse.\n";
+           "number of virtual nodes moves most keys. What is not given stays as it is.\n";
   }
 
   void declare(CLI::App& app) override {

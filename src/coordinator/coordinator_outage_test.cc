@@ -31,7 +31,10 @@ TEST_F(OutageTest, AStoreThatAsksForHoursIsAskedAgainAtTheNextHeartbeat) {
     EXPECT_EQ(world.leader(), nullptr);
     EXPECT_LT(leaderless(), world.options.lease_timeout + 2s);
     world.run(30s);
-    for (const char* id : {"a", "b"}) {
+    const char* ids[] = {"a", "b"};
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (world.nodes[i]->leads()) continue;  // Its renewals say that it is there.
+      const char* id = ids[i];
       const auto file = decode_worker(world.body(world.keys.worker(WorkerId(id))));
       ASSERT_TRUE(file);
       const WallTime now = world.nodes[0]->process->wall_now();

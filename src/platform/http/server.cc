@@ -7,6 +7,7 @@
 
 #include "platform/http/connection.h"
 #include "platform/listener.h"
+#include "platform/signals.h"
 
 namespace muster::http {
 
@@ -20,7 +21,11 @@ class Server::Impl {
 
   ~Impl() { close(); }
 
-  Result<std::uint16_t> start() { return listener_.start(); }
+  Result<std::uint16_t> start() {
+    // OpenSSL writes to sockets as to files: a client that goes would end the process.
+    if (options_.tls) ignore_broken_pipes();
+    return listener_.start();
+  }
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
 

@@ -63,7 +63,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Answers with the port.
+  /// Answers with the port. With TLS, SIGPIPE is ignored in this process from now on.
   [[nodiscard]] Result<std::uint16_t> start();
   [[nodiscard]] std::size_t connections() const;
   /// Ends every connection. Nothing is handed to the handler afterwards.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 #include <memory>
 #include <string>
@@ -37,6 +39,7 @@ TEST(HttpGuardTest, InPlaintextOnlyThisMachineIsNamed) {
 class HttpsTest : public ::testing::Test {
  protected:
   void SetUp() override {
+    ::signal(SIGPIPE, SIG_DFL);
     const TestPair own = issue("s1", "server", {security::kServerName});
     directory_.write("s1.crt", own.certificate);
     directory_.write("s1.key", own.key);
@@ -118,6 +121,20 @@ TEST_F(HttpsTest, WhoShowsNoCertificateIsAnsweredOnceAndWhoDoesMayAskOn) {
     ask(known);
     EXPECT_TRUE(read_until(known, "hello").ends_with("hello"));
   }
+}
+
+// Whatever is still to be said to it must not end the process, as a write to nobody does by
+// default.
+TEST_F(HttpsTest, AClientThatGoesWithoutAWordTakesNobodyWithIt) {
+  const TestPair reader = issue("r1", "reader", {});
+  UniqueFd fd = testing::dial_loopback(port_);
+  const Client client = connect(fd, &reader);
+  ask(client);
+  read_until(client, "hello");
+  const linger at_once{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  fd.reset();
+  for (bool gone = false; !gone;) thread_.run([&] { gone = server_->connections() == 0; });
 }
 
 TEST_F(HttpsTest, WhoSendsNoMoreHasItsAnswer) {

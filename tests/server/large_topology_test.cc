@@ -9,7 +9,6 @@
 #include "core/membership/testing.h"
 #include "log/archive.h"
 #include "log/keys.h"
-#include "platform/system_clock.h"
 #include "tests/cli/muster_program.h"
 #include "tests/server/musterd.h"
 
@@ -20,21 +19,20 @@ constexpr int kNodes = 100'000;
 
 /// A backup that holds so many nodes, made without a server that took them one by one.
 void write_backup(const std::string& path) {
-  // A node that has been JOINING for years would be removed at once.
-  const WallTime now = system_wall_now();
+  constexpr LogTime kNow{};
   cluster::ClusterState state;
   for (int i = 0; i < kNodes; ++i) {
     const cluster::Command command =
         cluster::ChangeTopology{membership::testing::registration("node-" + std::to_string(i))};
     const auto applied =
-        state.apply(cluster::encode(command), {static_cast<std::uint64_t>(i) + 1, 0, now});
+        state.apply(cluster::encode(command), {static_cast<std::uint64_t>(i) + 1, 0, kNow});
     ASSERT_TRUE(applied && applied->answer);
   }
   rlog::SnapshotHead head;
   head.position = rlog::beginning("made-up");
   head.position.index = rlog::Index(kNodes);
   head.position.epoch = Epoch(1);
-  head.position.time = now;
+  head.position.time = kNow;
   const Nonce nonce("n");
   const std::string set = rlog::Keys{""}.snapshot(head.position.index, head.position.epoch, nonce);
   std::ofstream file(path, std::ios::binary);

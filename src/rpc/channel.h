@@ -39,9 +39,6 @@ struct Outcome {
   [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };
 
-/// What is sent beside a request. A name that ends in -bin may have any bytes as its value.
-using Metadata = std::vector<std::pair<std::string, std::string>>;
-
 /// What comes of a call, on the loop. `end` comes last, exactly once, and never from within
 /// start().
 struct ClientCallEvents {

@@ -54,6 +54,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::function<Status(SSL*)> shaken{};
     /// Bytes of HTTP/2 may go both ways from now on.
     std::function<void()> ready{};
+    /// What came was given to the session; what is sent now leaves with the rest.
+    std::function<void()> received{};
     /// Called once, never from within a call of the session's: why it ended. kCancelled: close().
     std::function<void(const Error&)> ended;
   };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace muster::rpc {
@@ -13,6 +14,9 @@ struct Header {
   std::string_view name;
   std::string_view value;
 };
+
+/// What is sent beside a request. A name that ends in -bin may have any bytes as its value.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
 
 /// Headers that have come, in their order. One allocation or two, however many there are.
 class HeaderBlock {

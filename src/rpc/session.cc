@@ -12,8 +12,6 @@ namespace {
 
 // What is received is worked through in pieces, so that a breach ends the work soon.
 constexpr std::size_t kPiece = 16 * 1024;
-// Headers so many times too long are no mistake.
-constexpr std::size_t kFarTooLong = 4;
 // nghttp2 counts resets by itself, without knowing how many our clients may need.
 constexpr std::uint64_t kNoLimit = 1'000'000'000;
 
@@ -92,8 +90,15 @@ struct Session::Calls {
     return 0;
   }
 
-  static int sent(nghttp2_session*, const nghttp2_frame* frame, void* self) {
-    if (frame->hd.type == NGHTTP2_DATA) of(self).empty_frames_.give_back(of(self).now_);
+  static int sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
+    Session& self = of(user);
+    if (frame->hd.type == NGHTTP2_DATA) self.empty_frames_.give_back(self.now_);
+    const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
+    const Stream* stream = self.find(frame->hd.stream_id);
+    // Whoever has its answer need not go on asking.
+    if (end && self.side_ == Side::kServer && stream != nullptr && !stream->remote_ended) {
+      self.reset(stream->id, NGHTTP2_NO_ERROR);
+    }
     return 0;
   }
 
@@ -297,99 +302,8 @@ void Session::ping() {
   must(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, nullptr));
 }
 
-void Session::begin_headers(StreamId id, bool request) {
-  if (request && side_ == Side::kServer) {
-    auto stream = std::make_unique<Stream>();
-    stream->id = id;
-    streams_.emplace(id, std::move(stream));
-  }
-  if (Stream* stream = find(id)) stream->block = {};
-}
-
-bool Session::add_header(StreamId id, std::string_view name, std::string_view value) {
-  Stream* stream = find(id);
-  if (stream == nullptr) return true;
-  const std::size_t size = stream->block.bytes() + name.size() + value.size() + 32;
-  if (size <= options_.header_bytes_max) {
-    stream->block.add(name, value);
-    return true;
-  }
-  stream->too_long = true;
-  const std::string most = std::to_string(options_.header_bytes_max) + " bytes";
-  if (size > kFarTooLong * options_.header_bytes_max) {
-    cut(Breach::kHeaders, "headers of far more than " + most);
-  } else if (!resets_.try_take(now_)) {
-    cut(Breach::kHeaders, "headers of more than " + most + ", again and again");
-  }
-  reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
-  return false;
-}
-
-void Session::headers_came(StreamId id, bool end) {
-  Stream* stream = find(id);
-  if (stream == nullptr || stream->too_long) return;
-  // "100 Continue" and the like say nothing.
-  if (side_ == Side::kClient && !end && stream->block.find(":status").starts_with('1')) return;
-  if (!std::exchange(stream->headers_came, true)) {
-    return events_.on_headers(id, stream->block, end);
-  }
-  events_.on_trailers(id, stream->block);
-  if (find(id) != nullptr) events_.on_end(id);
-}
-
-void Session::data_came(StreamId id, std::string_view bytes) {
-  Stream* stream = find(id);
-  if (stream == nullptr) return;
-  stream->unconsumed += bytes.size();
-  events_.on_data(id, bytes);
-}
-
-void Session::data_frame_came(StreamId id, std::size_t size, bool end) {
-  if (size > 0) empty_frames_.give_back(now_);
-  if (size == 0 && !end) empty_frame_came();
-  if (end && find(id) != nullptr) events_.on_end(id);
-}
-
-void Session::reset_came() {
-  // A server resets what it likes.
-  if (side_ == Side::kServer && !resets_.try_take(now_)) {
-    cut(Breach::kResets, "too many streams were opened and reset");
-  }
-}
-
-void Session::goaway_came(StreamId last, std::uint32_t error) {
-  gone_away_ = true;
-  events_.on_goaway(last, error);
-}
-
-void Session::empty_frame_came() {
-  if (!empty_frames_.try_take(now_)) {
-    cut(Breach::kEmptyFrames, "too many frames that carry nothing");
-  }
-}
-
-void Session::closed(StreamId id, std::uint32_t error) {
-  const auto found = streams_.find(id);
-  if (found == streams_.end()) return;
-  const std::unique_ptr<Stream> stream = std::move(found->second);
-  streams_.erase(found);
-  unsent_ -= stream->unsent;
-  // What nobody consumed before its stream ended no longer holds up the others.
-  must(nghttp2_session_consume_connection(session_, stream->unconsumed));
-  // Nobody was told of a request whose headers never came whole.
-  if (side_ == Side::kClient || stream->headers_came) events_.on_closed(id, error);
-}
-
 void Session::wake(Stream& stream) {
   if (std::exchange(stream.waits, false)) must(nghttp2_session_resume_data(session_, stream.id));
-}
-
-void Session::cut(Breach breach, const std::string& why) {
-  if (breach_ != Breach::kNone) return;
-  breach_ = breach;
-  breach_message_ = why;
-  if (!dead_)
-    go_away(breach == Breach::kProtocol ? NGHTTP2_PROTOCOL_ERROR : NGHTTP2_ENHANCE_YOUR_CALM, why);
 }
 
 Stream* Session::find(StreamId id) {

@@ -24,7 +24,8 @@ struct Stream {
   bool headers_came = false;  ///< Those that come next are trailers.
   bool too_long = false;
   bool responded = false;
-  bool waits = false;  ///< nghttp2 asks for no data until it is told that there is some.
+  bool remote_ended = false;  ///< The other side sends no more.
+  bool waits = false;         ///< nghttp2 asks for no data until it is told that there is some.
   bool finished = false;
   bool drained = true;
   std::size_t unconsumed = 0;

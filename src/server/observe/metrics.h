@@ -19,7 +19,7 @@
 #include "base/time.h"
 #include "core/cluster/decision.h"
 #include "core/membership/node.h"
-#include "server/rpc/status.h"
+#include "rpc/status.h"
 
 namespace muster::server {
 

@@ -9,6 +9,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 # Its flags matter: the shape of its types depends on them.
+pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
 pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 if(MUSTER_TESTS)
   find_package(GTest REQUIRED)

@@ -12,9 +12,9 @@
 #include "core/limits/client_limiter.h"
 #include "core/limits/request_limits.h"
 #include "core/security/permissions.h"
+#include "rpc/call.h"
 #include "server/guard/audit_log.h"
 #include "server/guard/caller.h"
-#include "server/rpc/call.h"
 #include "server/tls/tls_keeper.h"
 
 namespace muster::server {

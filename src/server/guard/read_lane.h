@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/loop.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::server {
 

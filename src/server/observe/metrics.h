@@ -20,7 +20,7 @@
 #include "candidate/telemetry.h"
 #include "core/cluster/decision.h"
 #include "core/membership/node.h"
-#include "server/rpc/status.h"
+#include "rpc/status.h"
 
 namespace muster::server {
 

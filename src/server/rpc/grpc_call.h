@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/loop.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 #include "server/rpc/connections.h"
 #include "store/remote/completion.h"
 

@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

@@ -11,8 +11,8 @@
 #include <unordered_set>
 
 #include "base/loop.h"
-#include "server/rpc/call.h"
-#include "server/rpc/status.h"
+#include "rpc/call.h"
+#include "rpc/status.h"
 #include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.

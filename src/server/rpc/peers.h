@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/time.h"
-#include "server/rpc/call.h"
-#include "server/rpc/status.h"
+#include "rpc/call.h"
+#include "rpc/status.h"
 
 namespace muster::rpc {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/loop.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

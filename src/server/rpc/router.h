@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 #include "server/rpc/peers.h"
 
 namespace muster {

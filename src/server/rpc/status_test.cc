@@ -1,4 +1,4 @@
-#include "server/rpc/status.h"
+#include "rpc/status.h"
 
 #include <gtest/gtest.h>
 

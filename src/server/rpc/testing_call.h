@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::rpc {
 

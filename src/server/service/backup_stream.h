@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "log/move.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::server {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "muster/v1/coordinator.pb.h"
+#include "rpc/call.h"
 #include "server/guard/guard.h"
-#include "server/rpc/call.h"
 
 namespace muster::server {
 

@@ -10,7 +10,7 @@
 
 #include "base/loop.h"
 #include "core/cluster/cluster_state.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 
 namespace muster::server {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/client/rpc_status.h"
-#include "server/rpc/call.h"
+#include "rpc/call.h"
 #include "sim/world.h"
 
 namespace muster::sim {

@@ -9,19 +9,15 @@
 #include <vector>
 
 #include "base/time.h"
-#include "server/rpc/status.h"
+#include "rpc/headers.h"
+#include "rpc/payload.h"
+#include "rpc/status.h"
 
 namespace muster::server {
 struct Caller;
 }
 
 namespace muster::rpc {
-
-/// The bytes of one message. Shared, so that what is sent to many is made once.
-using Payload = std::shared_ptr<const std::string>;
-[[nodiscard]] inline Payload payload(std::string bytes) {
-  return std::make_shared<const std::string>(std::move(bytes));
-}
 
 /// One call of a client, unary or streaming; they differ only in how many messages are read and
 /// written. At most one read and one write are under way at a time, and every call is ended by
@@ -91,8 +87,6 @@ class Call {
 
 using CallPtr = std::shared_ptr<Call>;
 
-/// What is sent to another server beside a request.
-using Metadata = std::vector<std::pair<std::string, std::string>>;
 /// Names a client's request from its sender to the entry of the log that it led to.
 inline constexpr const char* kRequestIdKey = "muster-request-id";
 /// Who sent a request that another server has passed on.

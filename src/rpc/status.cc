@@ -1,4 +1,4 @@
-#include "server/rpc/status.h"
+#include "rpc/status.h"
 
 namespace muster::rpc {
 namespace {

@@ -1,0 +1,308 @@
+#include "rpc/connection.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace muster::rpc {
+namespace {
+
+/// As much is read, and made ready for writing, at a time. A connection that has more waits for its
+/// next turn.
+constexpr std::size_t kChunk = 64 * 1024;
+constexpr std::size_t kSentAtOnceMax = 16 * kChunk;
+constexpr std::string_view kAlpn = "h2";
+
+std::string describe(int error) {
+  return std::system_category().message(error);
+}
+
+/// The host at the other end. IPv4 that came over IPv6 is IPv4.
+std::string remote_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  int family = address.ss_family;
+  if (family == AF_INET) {
+    bytes = &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
+  } else if (family == AF_INET6) {
+    const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
+    const bool mapped = IN6_IS_ADDR_V4MAPPED(&six);
+    family = mapped ? AF_INET : AF_INET6;
+    bytes = mapped ? static_cast<const void*>(&six.s6_addr[12]) : &six;
+  }
+  if (bytes == nullptr || ::inet_ntop(family, bytes, text.data(), text.size()) == nullptr)
+    return {};
+  return text.data();
+}
+
+}  // namespace
+
+void SendTurn::add(std::weak_ptr<Connection> connection) {
+  waiting_.push_back(std::move(connection));
+  if (waiting_.size() == 1) loop_.post(lifetime_.wrap([this] { flush(); }));
+}
+
+void SendTurn::flush() {
+  for (const auto& each : std::exchange(waiting_, {})) {
+    const auto connection = each.lock();
+    if (!connection) continue;
+    connection->touched_ = false;
+    if (connection->open()) connection->happened(0);
+  }
+}
+
+Connection::Connection(EventLoop& loop, SendTurn& turn, UniqueFd fd, SslPtr ssl, Session::Side side,
+                       const ConnectionOptions& options, SessionEvents& events, Hooks hooks)
+    : loop_(loop),
+      turn_(turn),
+      fd_(std::move(fd)),
+      ssl_(std::move(ssl)),
+      side_(side),
+      options_(options),
+      hooks_(std::move(hooks)),
+      session_(side, options.session, events, loop.now()),
+      connecting_(side == Session::Side::kClient),
+      shaken_(!ssl_) {}
+
+Connection::~Connection() {
+  if (fd_.valid()) loop_.unwatch_fd(fd_.get());
+}
+
+void Connection::begin() {
+  begun_at_ = heard_at_ = loop_.now();
+  const int on = 1;
+  // Answers leave when they are there; the kernel's way to gather them would delay each. It may be
+  // refused for sockets that are none of TCP, and nothing depends on it.
+  (void)::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (ssl_) {
+    SSL_set_fd(ssl_.get(), fd_.get());
+    SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                 SSL_MODE_RELEASE_BUFFERS);
+    if (side_ == Session::Side::kServer) {
+      SSL_set_accept_state(ssl_.get());
+    } else {
+      SSL_set_connect_state(ssl_.get());
+    }
+  }
+  if (!connecting_) remote_ = remote_of(fd_.get());
+  if (!connecting_ && shaken_ && hooks_.ready) hooks_.ready();
+  touch();
+  watch();
+}
+
+void Connection::touch() {
+  if (!fd_.valid() || in_turn_ || std::exchange(touched_, true)) return;
+  turn_.add(weak_from_this());
+}
+
+void Connection::close() {
+  end({Errc::kCancelled, "the connection was closed here"});
+}
+
+void Connection::end(Error why) {
+  if (!fd_.valid()) return;
+  const auto self = shared_from_this();
+  loop_.unwatch_fd(fd_.get());
+  if (ssl_ && shaken_) {
+    ERR_clear_error();
+    SSL_shutdown(ssl_.get());
+  }
+  ssl_.reset();
+  fd_.reset();
+  outgoing_ = {};
+  if (const auto ended = std::exchange(hooks_.ended, {})) ended(why);
+}
+
+void Connection::look() {
+  if (!fd_.valid()) return;
+  const MonoTime now = loop_.now();
+  if (!heard_any_ && now - begun_at_ >= options_.ready_within) {
+    return end({Errc::kUnavailable, connecting_ ? "it did not answer in time"
+                                    : shaken_   ? "nothing was said in time"
+                                                : "TLS was not agreed on in time"});
+  }
+  if (!heard_any_) return;
+  if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
+    return end({Errc::kUnavailable, "it fell silent"});
+  }
+  if (asked_at_ == MonoTime::max() && now - heard_at_ >= options_.ask_after) {
+    asked_at_ = now;
+    session_.ping();
+    touch();
+  }
+}
+
+void Connection::watch() {
+  if (!fd_.valid()) return;
+  std::uint32_t events = EPOLLIN;
+  if (connecting_ || tls_writes_ || sent_ < outgoing_.size()) events |= EPOLLOUT;
+  if (events == watched_) return;
+  watched_ = events;
+  loop_.watch_fd(fd_.get(), events, [this](std::uint32_t what) { happened(what); });
+}
+
+void Connection::happened(std::uint32_t events) {
+  const auto self = shared_from_this();
+  in_turn_ = true;
+  Io io = Io::kDone;
+  if (connecting_) {
+    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0)
+      io = Io::kAgain;
+    else if (!finish_connecting())
+      io = Io::kGone;
+  }
+  if (io == Io::kDone && !shaken_) io = shake();
+  if (io == Io::kDone && (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) io = receive();
+  if (shaken_ && !connecting_ && hooks_.received) hooks_.received();
+  // What is still to be sent may say why it ends.
+  if (shaken_ && !connecting_ && flush() == Io::kGone) io = Io::kGone;
+  in_turn_ = false;
+  if (io == Io::kGone) {
+    return end({Errc::kUnavailable, trouble_.empty() ? "the connection broke" : trouble_});
+  }
+  end_if_over();
+  watch();
+}
+
+void Connection::end_if_over() {
+  if (!fd_.valid() || !session_.over() || sent_ < outgoing_.size()) return;
+  const std::string& breach = session_.breach_message();
+  end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
+       breach.empty() ? "the other side ended the connection" : breach});
+}
+
+bool Connection::finish_connecting() {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  if (error != 0) {
+    trouble_ = describe(error);
+    return false;
+  }
+  connecting_ = false;
+  remote_ = remote_of(fd_.get());
+  if (shaken_ && hooks_.ready) hooks_.ready();
+  return true;
+}
+
+Connection::Io Connection::shake() {
+  tls_writes_ = false;
+  ERR_clear_error();
+  const Io io = tls_result(SSL_do_handshake(ssl_.get()), "TLS was not agreed on");
+  if (io != Io::kDone) return io;
+  const unsigned char* chosen = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
+  if (std::string_view(reinterpret_cast<const char*>(chosen), size) != kAlpn) {
+    trouble_ = "HTTP/2 was not agreed on";
+    return Io::kGone;
+  }
+  if (hooks_.shaken) {
+    if (const Status let_in = hooks_.shaken(ssl_.get()); !let_in) {
+      trouble_ = let_in.error().message;
+      return Io::kGone;
+    }
+  }
+  shaken_ = true;
+  if (hooks_.ready) hooks_.ready();
+  return Io::kDone;
+}
+
+Connection::Io Connection::receive() {
+  static thread_local std::array<char, kChunk> chunk;
+  for (std::size_t got = 0; got < kChunk;) {
+    std::size_t count = 0;
+    if (ssl_) {
+      tls_writes_ = false;
+      ERR_clear_error();
+      const int read = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
+      if (const Io io = tls_result(read, "TLS broke"); io != Io::kDone) {
+        return io == Io::kAgain ? Io::kDone : io;
+      }
+      count = static_cast<std::size_t>(read);
+    } else {
+      const ssize_t read = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+      if (read < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kDone;
+      if (read < 0) trouble_ = describe(errno);
+      if (read <= 0) return Io::kGone;
+      count = static_cast<std::size_t>(read);
+    }
+    got += count;
+    heard_any_ = true;
+    heard_at_ = loop_.now();
+    asked_at_ = MonoTime::max();
+    session_.receive({chunk.data(), count}, heard_at_);
+    if (!ssl_ && count < chunk.size()) return Io::kDone;
+  }
+  // What TLS has decoded already shows no more at the socket.
+  if (ssl_ && SSL_has_pending(ssl_.get()) != 0) {
+    loop_.post([weak = weak_from_this()] {
+      if (const auto self = weak.lock(); self && self->open()) self->happened(EPOLLIN);
+    });
+  }
+  return Io::kDone;
+}
+
+Connection::Io Connection::flush() {
+  for (std::size_t total = 0; total < kSentAtOnceMax;) {
+    if (sent_ == outgoing_.size()) {
+      outgoing_.clear();
+      sent_ = 0;
+      session_.produce(outgoing_, kChunk);
+      if (outgoing_.empty()) break;
+    }
+    const char* from = outgoing_.data() + sent_;
+    const std::size_t left = outgoing_.size() - sent_;
+    std::size_t count = 0;
+    if (ssl_) {
+      ERR_clear_error();
+      const int written = SSL_write(ssl_.get(), from, static_cast<int>(left));
+      if (const Io io = tls_result(written, "TLS broke"); io != Io::kDone) return io;
+      count = static_cast<std::size_t>(written);
+    } else {
+      const ssize_t written = ::send(fd_.get(), from, left, MSG_NOSIGNAL);
+      if (written < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kAgain;
+      if (written < 0) {
+        trouble_ = describe(errno);
+        return Io::kGone;
+      }
+      count = static_cast<std::size_t>(written);
+    }
+    sent_ += count;
+    total += count;
+    // The others have their turn first.
+    if (total >= kSentAtOnceMax && !std::exchange(touched_, true)) turn_.add(weak_from_this());
+  }
+  if (outgoing_.capacity() > 2 * kChunk && outgoing_.empty()) outgoing_ = {};
+  return Io::kDone;
+}
+
+Connection::Io Connection::tls_result(int result, const char* doing) {
+  if (result > 0) return Io::kDone;
+  const int error = SSL_get_error(ssl_.get(), result);
+  if (error == SSL_ERROR_WANT_WRITE) tls_writes_ = true;
+  if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return Io::kAgain;
+  if (error == SSL_ERROR_ZERO_RETURN) return Io::kGone;
+  std::array<char, 256> reason{};
+  if (const unsigned long code = ERR_get_error(); code != 0) {
+    ERR_error_string_n(code, reason.data(), reason.size());
+    trouble_ = std::string(doing) + ": " + reason.data();
+  } else {
+    trouble_ = doing;
+  }
+  return Io::kGone;
+}
+
+}  // namespace muster::rpc

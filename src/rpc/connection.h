@@ -1,0 +1,120 @@
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "platform/event_loop.h"
+#include "platform/unique_fd.h"
+#include "rpc/session.h"
+
+namespace muster::rpc {
+
+class Connection;
+
+/// The connections of a loop that have something to send: each is flushed once in a turn of the
+/// loop, however many calls wrote to it. Outlives its connections. Loop thread only.
+class SendTurn {
+ public:
+  explicit SendTurn(Loop& loop) : loop_(loop) {}
+  void add(std::weak_ptr<Connection> connection);
+
+ private:
+  void flush();
+
+  Loop& loop_;
+  std::vector<std::weak_ptr<Connection>> waiting_;
+  Lifetime lifetime_;
+};
+
+using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
+
+struct ConnectionOptions {
+  SessionOptions session{};
+  /// Connecting, TLS and the first bytes of HTTP/2 together.
+  Duration ready_within = 10s;
+  /// After so much silence the other side is asked for a sign of life, which is to come in time.
+  Duration ask_after = 30s;
+  Duration answer_within = 10s;
+};
+
+/// One socket, with TLS or without, and the session on it. Reads and flushes as the socket allows,
+/// and ends when either side breaks it off or falls silent. Loop thread only.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  struct Hooks {
+    /// After the handshake of TLS: whether the other side is let in. Empty: everybody is.
+    std::function<Status(SSL*)> shaken{};
+    /// Bytes of HTTP/2 may go both ways from now on.
+    std::function<void()> ready{};
+    /// What came was given to the session; what is sent now leaves with the rest.
+    std::function<void()> received{};
+    /// Called once, never from within a call of the session's: why it ended. kCancelled: close().
+    std::function<void(const Error&)> ended;
+  };
+
+  /// `fd` is connected, or connecting for a client. `ssl` may be null: plaintext.
+  Connection(EventLoop& loop, SendTurn& turn, UniqueFd fd, SslPtr ssl, Session::Side side,
+             const ConnectionOptions& options, SessionEvents& events, Hooks hooks);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void begin();
+  [[nodiscard]] Session& session() { return session_; }
+  /// Something was given to the session: it leaves at the end of this turn.
+  void touch();
+  /// What is on its way is dropped. on_closed() is not called for what is open.
+  void close();
+  /// To be called every few seconds: ends what is not ready in time, or has fallen silent.
+  void look();
+  /// Of the host at the other end, without a port; empty when it is not known.
+  [[nodiscard]] const std::string& remote() const { return remote_; }
+  [[nodiscard]] bool open() const { return fd_.valid(); }
+
+ private:
+  friend class SendTurn;
+  enum class Io { kDone, kAgain, kGone };
+
+  void watch();
+  void happened(std::uint32_t events);
+  [[nodiscard]] bool finish_connecting();
+  [[nodiscard]] Io shake();
+  [[nodiscard]] Io receive();
+  [[nodiscard]] Io flush();
+  [[nodiscard]] Io tls_result(int result, const char* doing);
+  void end(Error why);
+  void end_if_over();
+
+  EventLoop& loop_;
+  SendTurn& turn_;
+  UniqueFd fd_;
+  SslPtr ssl_;
+  const Session::Side side_;
+  const ConnectionOptions options_;
+  Hooks hooks_;
+  Session session_;
+  std::string remote_;
+  bool connecting_;
+  bool shaken_;
+  bool heard_any_ = false;
+  bool in_turn_ = false;     ///< Of the loop: it flushes at the end by itself.
+  bool touched_ = false;     ///< It waits in the turn.
+  bool tls_writes_ = false;  ///< TLS waits until the socket can be written.
+  std::uint32_t watched_ = 0;
+  std::string outgoing_;
+  std::size_t sent_ = 0;  ///< Of `outgoing_`.
+  MonoTime begun_at_{};
+  MonoTime heard_at_{};
+  MonoTime asked_at_ = MonoTime::max();
+  std::string trouble_;  ///< What TLS or the system said last.
+};
+
+}  // namespace muster::rpc

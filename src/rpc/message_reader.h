@@ -1,0 +1,40 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace muster::rpc {
+
+/// Finds gRPC's messages in the bytes of a stream: each is a flag, its length in four bytes, and
+/// its body. A longer one than `bytes_max` is refused by its length, before any of it is kept.
+/// Nothing is ever inflated: a message whose flag says that it is compressed is refused. Pure; one
+/// thread.
+class MessageReader {
+ public:
+  explicit MessageReader(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  /// Appends the messages that `bytes` complete. kThrottled: too long. kUnsupported: compressed.
+  /// After an error it is of no more use.
+  [[nodiscard]] Status feed(std::string_view bytes, std::vector<std::string>& messages);
+  /// Whether the bytes so far end where a message does.
+  [[nodiscard]] bool whole() const { return prefix_size_ == 0; }
+
+ private:
+  static constexpr std::size_t kPrefix = 5;
+
+  std::size_t bytes_max_;
+  std::array<char, kPrefix> prefix_{};
+  std::size_t prefix_size_ = 0;  ///< Of the message under way; 0: none is.
+  std::size_t length_ = 0;
+  std::string body_;
+};
+
+/// What stands before a message of `size` bytes.
+[[nodiscard]] std::array<char, 5> message_prefix(std::size_t size);
+
+}  // namespace muster::rpc

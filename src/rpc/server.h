@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "platform/event_loop.h"
+#include "rpc/breach.h"
+#include "rpc/call.h"
+#include "rpc/connection.h"
+
+namespace muster::rpc {
+
+inline constexpr const char* kForwardedKey = "muster-forwarded";
+inline constexpr const char* kServerKey = "muster-server";
+inline constexpr const char* kLeaderKey = "leader-address";
+inline constexpr const char* kReplacedKey = "node-replaced";
+inline constexpr const char* kRetryKey = "retry-after";
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  std::uint16_t port = 0;  ///< 0 picks one.
+  std::string id{};        ///< Told with every refusal, so that a client knows that a server spoke.
+  /// A longer request is refused with RESOURCE_EXHAUSTED, by its length alone.
+  std::size_t request_bytes_max = 2 << 20;
+  /// Open calls, streams included. Further ones are refused with RESOURCE_EXHAUSTED.
+  std::size_t calls_max = 50'000;
+  std::function<void()> call_refused{};
+  /// Of answers that the client of a connection has not taken. While it leaves more, its calls are
+  /// refused.
+  std::size_t unsent_bytes_max = 8 << 20;
+  /// An answer that its client has not taken by then is dropped.
+  Duration taken_within = 30s;
+  /// A connection this old takes no new calls, and those it has go on: its client connects again.
+  /// Zero: never.
+  Duration connection_age_max{0};
+  /// As in ListenerOptions.
+  int descriptors_max = 0;
+  std::function<void()> connection_refused{};
+  /// Makes the TLS of a connection; empty: plaintext.
+  std::function<Result<SslPtr>()> tls{};
+  /// Whether a client is let in after the handshake. Empty: what `tls` checks is enough.
+  std::function<Status(SSL*)> shaken{};
+  /// A connection was cut because its client broke a rule.
+  std::function<void(Breach breach, const std::string& remote, const std::string& why)> cut{};
+  ConnectionOptions connection{};
+};
+
+/// The server's side of gRPC: accepts connections on one address and hands every call to `on_call`,
+/// from within the loop. What costs memory or work is bounded before it is accepted. Loop thread
+/// only.
+class Server {
+ public:
+  Server(EventLoop& loop, ServerOptions options, std::function<void(CallPtr)> on_call);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Answers with the port.
+  [[nodiscard]] Result<std::uint16_t> start();
+  void set_descriptors_max(int most);
+  /// Calls that clients have open, answers on their way included.
+  [[nodiscard]] std::size_t calls() const;
+  [[nodiscard]] std::size_t connections() const;
+  /// For channels of the same loop: what they send leaves in the same turn.
+  [[nodiscard]] SendTurn& turn();
+
+  /// Tells clients to go elsewhere with new calls, and gives the answers that are on their way up
+  /// to `limit` to leave; then calls `done`, in which close() may follow.
+  void drain(Duration limit, std::function<void()> done);
+  /// Ends every call and stops listening. Nothing is called back afterwards.
+  void close();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/loop.h"
+#include "rpc/call.h"
+#include "rpc/connection.h"
+#include "rpc/message_reader.h"
+#include "rpc/server.h"
+
+namespace muster::rpc {
+
+class ServerCall;
+class ServerPeer;
+
+/// What the calls of a server share. It outlives them. Loop thread only.
+struct ServerHost {
+  ServerHost(EventLoop& on, const ServerOptions& o) : loop(on), turn(on), options(o) {}
+
+  /// The call has something to tell, and is called back soon: within the turn of its connection if
+  /// there is one.
+  void wants(std::shared_ptr<ServerCall> call);
+  /// Calls back whoever wants it.
+  void settle();
+
+  EventLoop& loop;
+  SendTurn turn;
+  const ServerOptions& options;
+  std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
+  std::unordered_set<ServerCall*> calls;
+  std::vector<std::shared_ptr<ServerCall>> ready;
+  bool scheduled = false;
+  Lifetime lifetime;
+};
+
+/// A client's connection. Loop thread only.
+class ServerPeer final : public SessionEvents, public std::enable_shared_from_this<ServerPeer> {
+ public:
+  ServerPeer(ServerHost& host, int number) : host_(host), number_(number) {}
+
+  void begin(UniqueFd fd, SslPtr ssl, std::function<void(const Error&)> ended);
+  [[nodiscard]] Connection& connection() { return *connection_; }
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] const std::shared_ptr<const std::string>& certificate() const { return pem_; }
+  [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  /// Takes no new calls, and ends when the last of those that it has is over.
+  void leave();
+  /// Of the connection: all calls on it are over.
+  void lost();
+  /// Every few seconds.
+  void look(MonoTime now);
+
+  void on_headers(StreamId stream, const HeaderBlock& headers, bool end) override;
+  void on_data(StreamId stream, std::string_view bytes) override;
+  void on_trailers(StreamId, const HeaderBlock&) override {}
+  void on_end(StreamId stream) override;
+  void on_drained(StreamId stream) override;
+  void on_closed(StreamId stream, std::uint32_t error) override;
+  void on_goaway(StreamId, std::uint32_t) override {}
+  void on_pong() override {}
+
+ private:
+  [[nodiscard]] std::shared_ptr<ServerCall> find(StreamId stream) const;
+
+  ServerHost& host_;
+  const int number_;
+  std::shared_ptr<const std::string> pem_;  ///< What the client has shown; null in plaintext.
+  std::shared_ptr<Connection> connection_;
+  std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
+  MonoTime begun_at_{};
+  bool leaving_ = false;
+};
+
+/// A call as the server has it.
+class ServerCall final : public Call, public std::enable_shared_from_this<ServerCall> {
+ public:
+  ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer, StreamId stream,
+             const HeaderBlock& headers);
+
+  [[nodiscard]] const std::string& method() const override { return method_; }
+  [[nodiscard]] Duration time_left() const override;
+  [[nodiscard]] bool forwarded() const override;
+  [[nodiscard]] std::string metadata(const std::string& key) const override;
+  [[nodiscard]] std::string_view certificate() const override;
+  [[nodiscard]] std::string remote() const override { return remote_; }
+  [[nodiscard]] int connection() override { return connection_; }
+  [[nodiscard]] bool over() const override { return over_; }
+  void read(std::function<void(std::optional<std::string>)> done) override;
+  void write(Payload message, std::function<void()> done) override;
+  void finish(RpcStatus status) override;
+  void reply(Payload message) override;
+  void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
+  void cut() override;
+
+  /// Begins it, or refuses it for what its headers say.
+  void begin(std::optional<RpcStatus> refused);
+  /// What the client has sent. False: it was refused.
+  void received(std::string_view bytes);
+  void half_closed();
+  void drained();
+  /// Nothing of it is left with the connection.
+  void end();
+  /// Calls back for what there is. Never from within one of our callers.
+  void settle();
+  [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
+  [[nodiscard]] MonoTime finishing_since() const { return finishing_since_; }
+  [[nodiscard]] std::optional<MonoTime> deadline() const { return by_; }
+  /// The server closes: nobody is called back any more.
+  void abandon();
+
+ private:
+  void close(const RpcStatus& status);
+  void respond();
+  [[nodiscard]] Session* session();
+  void touch();
+
+  ServerHost& host_;
+  std::weak_ptr<ServerPeer> peer_;
+  const StreamId stream_;
+  const std::string method_;
+  const HeaderBlock headers_;
+  const std::string remote_;
+  const int connection_;
+  const std::shared_ptr<const std::string> pem_;
+  std::optional<MonoTime> by_;
+  MessageReader reader_;
+  std::deque<std::string> messages_;  ///< That nobody has read yet.
+  std::size_t held_ = 0;              ///< Bytes that the client is not allowed to send again yet.
+  bool half_closed_ = false;
+  bool refused_ = false;  ///< By what it sent; nothing more of it is looked at.
+  bool responded_ = false;
+  bool written_ = false;  ///< What was written has left, as far as anybody has to wait for it.
+  bool finishing_ = false;
+  bool over_ = false;
+  bool wanted_ = false;  ///< It waits to be called back.
+  MonoTime finishing_since_{};
+  std::function<void(std::optional<std::string>)> on_read_;
+  std::function<void()> on_written_;
+  std::function<void()> on_over_;
+  friend struct ServerHost;
+};
+
+}  // namespace muster::rpc

@@ -1,0 +1,304 @@
+#include "rpc/session.h"
+
+#include <gtest/gtest.h>
+#include <nghttp2/nghttp2.h>
+
+#include <map>
+
+#include "rpc/message_reader.h"
+
+namespace muster::rpc {
+namespace session_test {
+
+const std::vector<Header> kRequest = {{":method", "POST"},
+                                      {":scheme", "http"},
+                                      {":path", "/muster.v1.Test/Call"},
+                                      {":authority", "here"},
+                                      {"content-type", "application/grpc"},
+                                      {"te", "trailers"}};
+const std::vector<Header> kAnswer = {{":status", "200"}, {"content-type", "application/grpc"}};
+const std::vector<Header> kEnd = {{"grpc-status", "0"}};
+
+/// One end: remembers what it was told, and consumes at once unless it is lazy.
+struct End final : SessionEvents {
+  struct Seen {
+    std::map<std::string, std::string> headers;
+    std::map<std::string, std::string> trailers;
+    std::vector<std::string> messages;
+    std::size_t bytes = 0;
+    bool ended = false;
+    int drained = 0;
+    std::optional<std::uint32_t> closed;
+    MessageReader reader{1 << 24};
+  };
+
+  End(Session::Side side, const SessionOptions& options = {})
+      : session(side, options, *this, now) {}
+
+  void on_headers(StreamId id, const HeaderBlock& block, bool end) override {
+    seen[id].ended = end;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      seen[id].headers.emplace(block[i].name, block[i].value);
+    }
+    last = id;
+  }
+  void on_data(StreamId id, std::string_view bytes) override {
+    seen[id].bytes += bytes.size();
+    ASSERT_TRUE(seen[id].reader.feed(bytes, seen[id].messages));
+    if (!lazy) session.consume(id, bytes.size());
+  }
+  void on_trailers(StreamId id, const HeaderBlock& block) override {
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      seen[id].trailers.emplace(block[i].name, block[i].value);
+    }
+  }
+  void on_end(StreamId id) override { seen[id].ended = true; }
+  void on_drained(StreamId id) override { ++seen[id].drained; }
+  void on_closed(StreamId id, std::uint32_t error) override { seen[id].closed = error; }
+  void on_goaway(StreamId stream, std::uint32_t error) override { goaway = {stream, error}; }
+  void on_pong() override { ++pongs; }
+
+  MonoTime now{};
+  bool lazy = false;
+  std::map<StreamId, Seen> seen;
+  StreamId last = 0;
+  std::optional<std::pair<StreamId, std::uint32_t>> goaway;
+  int pongs = 0;
+  Session session;
+};
+
+/// A client and a server that hear each other.
+struct Pair {
+  explicit Pair(const SessionOptions& of_server = {}) : server(Session::Side::kServer, of_server) {
+    settle();
+  }
+
+  /// Until nobody has anything to say.
+  void settle() {
+    for (int i = 0; i < 1000; ++i) {
+      if (!step(client, server) & !step(server, client)) return;
+    }
+    FAIL() << "they never stop";
+  }
+  static bool step(End& from, End& to) {
+    std::string bytes;
+    from.session.produce(bytes, 64 * 1024);
+    to.session.receive(bytes, to.now);
+    return !bytes.empty();
+  }
+  StreamId open() { return client.session.open(kRequest).value(); }
+
+  End client{Session::Side::kClient};
+  End server;
+};
+
+TEST(SessionTest, AUnaryCallGoesThereAndBack) {
+  Pair pair;
+  const StreamId id = pair.open();
+  pair.client.session.send(id, payload("question"));
+  pair.client.session.finish(id);
+  pair.settle();
+  End::Seen& at_server = pair.server.seen[id];
+  EXPECT_EQ(at_server.headers[":path"], "/muster.v1.Test/Call");
+  EXPECT_EQ(at_server.messages, std::vector<std::string>{"question"});
+  EXPECT_TRUE(at_server.ended);
+  pair.server.session.respond(id, kAnswer);
+  pair.server.session.send(id, payload("answer"));
+  pair.server.session.finish(id, kEnd);
+  pair.settle();
+  End::Seen& at_client = pair.client.seen[id];
+  EXPECT_EQ(at_client.headers[":status"], "200");
+  EXPECT_EQ(at_client.messages, std::vector<std::string>{"answer"});
+  EXPECT_EQ(at_client.trailers["grpc-status"], "0");
+  EXPECT_TRUE(at_client.ended);
+  EXPECT_EQ(at_client.closed, 0u);
+  EXPECT_EQ(at_server.closed, 0u);
+  EXPECT_EQ(pair.server.session.streams(), 0u);
+  EXPECT_EQ(pair.client.session.streams(), 0u);
+}
+
+TEST(SessionTest, ARefusalIsTrailersAlone) {
+  Pair pair;
+  const StreamId id = pair.open();
+  pair.settle();
+  const std::vector<Header> refusal = {{":status", "200"}, {"grpc-status", "12"}};
+  pair.server.session.finish(id, refusal);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].headers["grpc-status"], "12");
+  EXPECT_TRUE(pair.client.seen[id].ended);
+}
+
+TEST(SessionTest, StreamsGoBothWaysForAsLongAsTheyLike) {
+  Pair pair;
+  const StreamId id = pair.open();
+  pair.settle();
+  pair.server.session.respond(id, kAnswer);
+  for (int i = 0; i < 50; ++i) {
+    pair.client.session.send(id, payload("up" + std::to_string(i)));
+    pair.settle();
+    pair.server.session.send(id, payload("down" + std::to_string(i)));
+    pair.settle();
+  }
+  EXPECT_EQ(pair.server.seen[id].messages.size(), 50u);
+  EXPECT_EQ(pair.client.seen[id].messages.back(), "down49");
+  EXPECT_EQ(pair.server.seen[id].drained, 50);
+  EXPECT_FALSE(pair.server.seen[id].ended);
+}
+
+TEST(SessionTest, NobodyIsSentMoreThanItsWindow) {
+  Pair pair;
+  pair.client.lazy = true;
+  const StreamId id = pair.open();
+  const StreamId other = pair.open();
+  pair.settle();
+  pair.server.session.respond(id, kAnswer);
+  pair.server.session.respond(other, kAnswer);
+  for (int i = 0; i < 40; ++i) pair.server.session.send(id, payload(std::string(100'000, 'x')));
+  pair.settle();
+  const std::size_t got = pair.client.seen[id].bytes;
+  EXPECT_LE(got, 1u << 20U);
+  EXPECT_EQ(pair.server.session.unsent(id), 40 * 100'005 - got);
+  EXPECT_EQ(pair.server.session.unsent(), 40 * 100'005 - got);
+  EXPECT_EQ(pair.server.seen[id].drained, 0);
+  // Other streams go on meanwhile.
+  pair.server.session.send(other, payload("hello"));
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[other].messages, std::vector<std::string>{"hello"});
+  pair.client.lazy = false;
+  pair.client.session.consume(id, got);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].messages.size(), 40u);
+  EXPECT_EQ(pair.server.seen[id].drained, 1);
+}
+
+TEST(SessionTest, WhatNobodyConsumedOfAStreamThatEndedHoldsUpNobody) {
+  Pair pair;
+  pair.server.lazy = true;
+  for (int i = 0; i < 20; ++i) {
+    const StreamId id = pair.open();
+    pair.client.session.send(id, payload(std::string(900'000, 'x')));
+    pair.settle();
+    EXPECT_EQ(pair.server.seen[id].messages.size(), 1u) << i;
+    pair.client.session.reset(id, NGHTTP2_CANCEL);
+    pair.settle();
+    EXPECT_EQ(pair.server.seen[id].closed, NGHTTP2_CANCEL);
+  }
+}
+
+TEST(SessionTest, NoMoreStreamsThanAreAllowed) {
+  Pair pair({.streams_max = 3});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(pair.client.session.may_open());
+    pair.open();
+  }
+  EXPECT_FALSE(pair.client.session.may_open());
+  pair.settle();
+  EXPECT_EQ(pair.server.session.streams(), 3u);
+}
+
+TEST(SessionTest, GoingAwayLetsOpenStreamsEnd) {
+  Pair pair;
+  const StreamId id = pair.open();
+  pair.client.session.finish(id);
+  pair.settle();
+  pair.server.session.go_away();
+  pair.settle();
+  ASSERT_TRUE(pair.client.goaway);
+  EXPECT_EQ(pair.client.goaway->first, id);
+  EXPECT_FALSE(pair.client.session.may_open());
+  EXPECT_TRUE(pair.client.session.open(kRequest).is(Errc::kUnavailable));
+  pair.server.session.respond(id, kAnswer);
+  pair.server.session.finish(id, kEnd);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].closed, 0u);
+  EXPECT_TRUE(pair.server.session.over());
+}
+
+TEST(SessionTest, PingsAreAnswered) {
+  Pair pair;
+  pair.client.session.ping();
+  pair.settle();
+  EXPECT_EQ(pair.client.pongs, 1);
+}
+
+// R33: streams opened and reset at once, as fast as they can be written.
+TEST(SessionTest, ARapidResetIsCutOffAndKeepsNothing) {
+  Pair pair;
+  int opened = 0;
+  while (pair.server.session.breach() == Breach::kNone && opened < 100'000) {
+    const StreamId id = pair.open();
+    pair.settle();
+    pair.client.session.reset(id, NGHTTP2_CANCEL);
+    pair.settle();
+    ++opened;
+  }
+  EXPECT_EQ(pair.server.session.breach(), Breach::kResets);
+  EXPECT_LT(opened, 2'500);
+  EXPECT_EQ(pair.server.session.streams(), 0u);
+  ASSERT_TRUE(pair.client.goaway);
+  EXPECT_EQ(pair.client.goaway->second, NGHTTP2_ENHANCE_YOUR_CALM);
+}
+
+TEST(SessionTest, AClientWhoseCallsExpireNowAndThenIsLeftAlone) {
+  Pair pair;
+  for (int i = 0; i < 10'000; ++i) {
+    const StreamId id = pair.open();
+    pair.settle();
+    pair.client.session.reset(id, NGHTTP2_CANCEL);
+    pair.server.now += 6ms;
+    pair.settle();
+  }
+  EXPECT_EQ(pair.server.session.breach(), Breach::kNone);
+}
+
+// R34: a block of headers is bounded before it is kept.
+TEST(SessionTest, HeadersThatAreTooLongEndTheirStreamOrTheConnection) {
+  Pair pair;
+  const std::string value(9'000, 'x');
+  std::vector<Header> headers = kRequest;
+  headers.push_back({"much", value});
+  const StreamId id = pair.client.session.open(headers).value();
+  pair.settle();
+  EXPECT_FALSE(pair.server.seen.contains(id));
+  EXPECT_EQ(pair.client.seen[id].closed, NGHTTP2_ENHANCE_YOUR_CALM);
+  EXPECT_EQ(pair.server.session.breach(), Breach::kNone);
+  const StreamId good = pair.open();
+  pair.settle();
+  EXPECT_TRUE(pair.server.seen.contains(good));
+  const std::string more(40'000, 'x');
+  headers.back().value = more;
+  ASSERT_TRUE(pair.client.session.open(headers));
+  pair.settle();
+  EXPECT_EQ(pair.server.session.breach(), Breach::kHeaders);
+}
+
+TEST(SessionTest, AFloodOfEmptyFramesIsCutOff) {
+  Pair pair;
+  for (int i = 0; i < 20'000 && pair.server.session.breach() == Breach::kNone; ++i) {
+    pair.client.session.ping();
+    pair.settle();
+  }
+  EXPECT_EQ(pair.server.session.breach(), Breach::kEmptyFrames);
+  EXPECT_EQ(pair.server.session.breach_message(), "too many frames that carry nothing");
+}
+
+TEST(SessionTest, WhatIsNoHttp2EndsTheSession) {
+  End server(Session::Side::kServer);
+  server.session.receive("GET / HTTP/1.1\r\nHost: here\r\n\r\n", server.now);
+  EXPECT_EQ(server.session.breach(), Breach::kProtocol);
+  EXPECT_TRUE(server.session.over());
+}
+
+TEST(SessionTest, UnknownStreamsAreIgnored) {
+  Pair pair;
+  pair.server.session.respond(77, kAnswer);
+  pair.server.session.send(77, payload("x"));
+  pair.server.session.finish(77, kEnd);
+  pair.server.session.reset(77, NGHTTP2_CANCEL);
+  pair.server.session.consume(77, 5);
+  pair.settle();
+  EXPECT_EQ(pair.server.session.unsent(77), 0u);
+}
+
+}  // namespace session_test
+}  // namespace muster::rpc

@@ -47,6 +47,8 @@ const char* name_of(rpc::Code code) {
       return "FAILED_PRECONDITION";
     case rpc::Code::kAborted:
       return "ABORTED";
+    case rpc::Code::kOutOfRange:
+      return "OUT_OF_RANGE";
     case rpc::Code::kUnimplemented:
       return "UNIMPLEMENTED";
     case rpc::Code::kInternal:
@@ -55,6 +57,8 @@ const char* name_of(rpc::Code code) {
       return "UNAVAILABLE";
     case rpc::Code::kDataLoss:
       return "DATA_LOSS";
+    case rpc::Code::kUnauthenticated:
+      return "UNAUTHENTICATED";
     case rpc::Code::kUnknown:
       break;
   }

@@ -357,7 +357,8 @@ void Election::consider(MonoTime now) {
 
 ElectionStep Election::resign(ResignOptions options, MonoTime now) {
   note_lapse(now);
-  lose(options.without_receipt ? LossReason::kLeftToExpire : LossReason::kReleased);
+  const bool left = options.without_receipt;
+  lose(left ? LossReason::kLeftToExpire : LossReason::kReleased);
   resigning_ = std::move(options);
   if (phase_ != Phase::kIdle) return finish();
   if (!sent_.empty() && !resigning_->without_receipt) {

@@ -226,8 +226,8 @@ TEST(ProgramTest, LintPrintsOneJsonObject) {
             R"({"workers":8,"heartbeatInterval":5000,"heartbeatJitter":1000,"leaseTimeout":15000,)"
             R"("workerTimeout":20000,"requestTimeout":3000,"failoverWorstMs":22000,)"
             R"("failoverWorstSlowStoreMs":43000,"workersMax":30250,"requestsPerFollowerCycle":1.5,)"
-            R"("requestsPerLeaderCycle":2.0,"requestsPerHour":8312.7273,"putsPerHour":3370.9091,)"
-            R"("getsPerHour":4581.8182,"listsPerHour":360.0,"dollarsPerMonth":14.9557,)"
+            R"("requestsPerLeaderCycle":2.0,"requestsPerHour":8312.7273,"putsPerHour":3010.9091,)"
+            R"("getsPerHour":4581.8182,"listsPerHour":720.0,"dollarsPerMonth":14.9557,)"
             R"("nodeHeartbeatInterval":10000,"nodesMax":1666})"
             "\n");
 }

@@ -114,7 +114,7 @@ std::string encode(const LeaderState& state) {
   Json workers = Json::array();
   for (const WorkerId& worker : state.workers) workers.push_back(worker.value());
   json["workers"] = std::move(workers);
-  json["workerTimeouts"] = state.worker_timeouts;
+  if (state.worker_timeouts > 0) json["workerTimeouts"] = state.worker_timeouts;
   if (state.released) {
     json["released"] = {{"workerId", state.released->worker.value()},
                         {"incarnation", state.released->incarnation.value()},

@@ -6,7 +6,7 @@ namespace muster::membership {
 namespace {
 
 enum CauseField : std::uint32_t {
-  kLastHeartbeatAt = 1,
+  kCauseHeartbeatAt = 1,
   kSilence = 2,
   kSuspectAfter = 3,
   kDownAfter = 4,
@@ -30,7 +30,7 @@ Duration read_ms(WireReader& in) {
 
 void read_field(WireReader& in, Cause& cause) {
   switch (in.field()) {
-    case kLastHeartbeatAt:
+    case kCauseHeartbeatAt:
       cause.last_heartbeat_at = in.wall();
       break;
     case kSilence:
@@ -68,7 +68,7 @@ void read_field(WireReader& in, Cause& cause) {
 }  // namespace
 
 void write(WireWriter& out, const Cause& cause) {
-  out.wall(kLastHeartbeatAt, cause.last_heartbeat_at);
+  out.wall(kCauseHeartbeatAt, cause.last_heartbeat_at);
   write_ms(out, kSilence, cause.silence);
   write_ms(out, kSuspectAfter, cause.timeouts.suspect_after);
   write_ms(out, kDownAfter, cause.timeouts.down_after);

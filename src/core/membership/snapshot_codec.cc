@@ -8,46 +8,46 @@ namespace muster::membership {
 namespace {
 
 enum SnapshotField : std::uint32_t {
-  kFormat = 1,
-  kVersion = 2,
-  kTime = 3,
-  kRegistrations = 4,
-  kRing = 5,
-  kNode = 6,
-  kDeparted = 7,
-  kCalendar = 8,
-  kDrain = 9,
+  kImageFormat = 1,
+  kImageVersion = 2,
+  kImageTime = 3,
+  kImageRegistrations = 4,
+  kImageRing = 5,
+  kImageNode = 6,
+  kImageDeparted = 7,
+  kImageCalendar = 8,
+  kImageDrain = 9,
 };
 
 void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
   switch (in.field()) {
-    case kFormat:
+    case kImageFormat:
       format = in.number();
       break;
-    case kVersion:
+    case kImageVersion:
       image.version = TopologyVersion(in.number());
       break;
-    case kTime:
+    case kImageTime:
       image.log_time = in.time();
       break;
-    case kDrain:
+    case kImageDrain:
       if (!read_drain(in.message(), image.drains)) in.fail();
       break;
-    case kCalendar:
+    case kImageCalendar:
       if (!read(in.message(), image.calendar)) in.fail();
       break;
-    case kRegistrations:
+    case kImageRegistrations:
       image.registrations = in.number();
       break;
-    case kRing:
+    case kImageRing:
       if (!read(in.message(), image.ring)) in.fail();
       break;
-    case kNode:
+    case kImageNode:
       if (image.nodes.size() >= kSlotsMax || !read(in.message(), image.nodes.emplace_back())) {
         in.fail();
       }
       break;
-    case kDeparted:
+    case kImageDeparted:
       if (image.departed.size() >= kDepartedMax ||
           !read(in.message(), image.departed.emplace_back())) {
         in.fail();
@@ -62,28 +62,28 @@ void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
 
 std::string encode_snapshot(const Topology& topology) {
   WireWriter out;
-  out.number(kFormat, kFormatVersion);
-  out.number(kVersion, topology.version().value());
-  out.time(kTime, topology.log_time());
-  out.number(kRegistrations, topology.registrations());
+  out.number(kImageFormat, kFormatVersion);
+  out.number(kImageVersion, topology.version().value());
+  out.time(kImageTime, topology.log_time());
+  out.number(kImageRegistrations, topology.registrations());
   WireWriter part;
   write(part, topology.ring());
-  out.message(kRing, part.bytes());
+  out.message(kImageRing, part.bytes());
   topology.for_each([&](const NodeEntry& node) {
     part.clear();
     write(part, node);
-    out.message(kNode, part.bytes());
+    out.message(kImageNode, part.bytes());
   });
   for (const Departed& left : topology.departed()) {
     part.clear();
     write(part, left);
-    out.message(kDeparted, part.bytes());
+    out.message(kImageDeparted, part.bytes());
   }
-  write(out, kCalendar, topology.calendar());
+  write(out, kImageCalendar, topology.calendar());
   for (const auto& [id, version] : topology.drains()) {
     part.clear();
     write_drain(part, id, version);
-    out.message(kDrain, part.bytes());
+    out.message(kImageDrain, part.bytes());
   }
   out.raw(topology.unknown());
   return out.bytes();

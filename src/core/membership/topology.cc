@@ -14,7 +14,7 @@ std::size_t index_of(NodeState state) {
   return index < kNodeStates ? index : 0;
 }
 
-Error corrupt(const std::string& what) {
+Error bad_image(const std::string& what) {
   return {Errc::kCorrupt, "the topology snapshot " + what};
 }
 
@@ -89,15 +89,15 @@ Status Topology::may_propose(const Command& command) const {
 Result<Topology> Topology::restore(TopologyImage image) {
   Slot slots = 0;
   for (const NodeEntry& node : image.nodes) {
-    if (node.slot >= kSlotsMax) return corrupt("has a slot out of range");
+    if (node.slot >= kSlotsMax) return bad_image("has a slot out of range");
     if (node.registration == 0 || node.registration > image.registrations) {
-      return corrupt("has a registration that never was");
+      return bad_image("has a registration that never was");
     }
     slots = std::max(slots, node.slot + 1);
   }
-  if (image.departed.size() > kDepartedMax) return corrupt("remembers too many removed nodes");
+  if (image.departed.size() > kDepartedMax) return bad_image("remembers too many removed nodes");
   if (image.drains.size() > image.nodes.size() + kAbsentDrainsMax) {
-    return corrupt("remembers too many drains");
+    return bad_image("remembers too many drains");
   }
   Topology topology;
   topology.version_ = image.version;
@@ -112,9 +112,9 @@ Result<Topology> Topology::restore(TopologyImage image) {
   topology.by_id_.reserve(image.nodes.size());
   for (NodeEntry& node : image.nodes) {
     std::shared_ptr<NodeEntry>& slot = topology.slots_[node.slot];
-    if (slot) return corrupt("gives one slot to two nodes");
+    if (slot) return bad_image("gives one slot to two nodes");
     if (!topology.by_id_.emplace(node.id, node.slot).second) {
-      return corrupt("holds one id twice");
+      return bad_image("holds one id twice");
     }
     ++topology.counter(node.state);
     slot = std::make_shared<NodeEntry>(std::move(node));

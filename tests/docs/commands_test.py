@@ -178,6 +178,10 @@ class CommandsTest(unittest.TestCase):
             again = self.noted("cron -f epoch 2")
             os.kill(int(pathlib.Path(self.place, "notes.pid").read_text(encoding="utf-8")), signal.SIGTERM)
             wait_for("the command runs again", again)
+        document.leave("muster run --check", "what it prints is about the machine that it runs on")
+        checked = subprocess.run(["muster", "run", "--check"], text=True, env=self.environment,
+                                 stdout=subprocess.PIPE, check=True).stdout
+        self.assertRegex(checked, "^Protected by .*\nNot protected:\n")
         document.finish()
         (unit,) = [block for _, block in blocks(document.text, "ini")]
         start = re.search("^ExecStart=(.*)$", unit, re.M)[1]

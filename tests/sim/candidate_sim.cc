@@ -48,6 +48,7 @@ CandidateSim::CandidateSim(std::uint64_t seed, CandidateSimOptions options)
 }
 
 void CandidateSim::start(Node& node) {
+  node.started_at = world_.now();
   Random& random = world_.random();
   node.clock_rate = random.chance(0.5) ? (random.chance(0.5) ? 1 + kSlew : 1 - kSlew)
                                        : 1 - kSlew + 2 * kSlew * random.unit();
@@ -257,6 +258,8 @@ void CandidateSim::check_file(const MemoryObjects::Change& change) {
   const bool leaves = !node->candidate || node->stopping;
   const auto written = files_written_.find(change.key);
   if (leaves || written == files_written_.end()) return;
+  // What an earlier life has left behind may go at any time, by its own late word, too.
+  if (written->second < node->started_at) return;
   Duration shortest = 1h;
   for (const Node& n : nodes_) shortest = std::min(shortest, n.options.filled().worker_timeout);
   const Duration silence = world_.now() - written->second;

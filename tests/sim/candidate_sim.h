@@ -44,6 +44,7 @@ class CandidateSim {
     std::unique_ptr<SimulatedWork> work;
     std::unique_ptr<Candidate> candidate;
     std::uint64_t run = 0;    ///< Which start of this node it is.
+    TrueTime started_at{};    ///< Of this run.
     std::uint64_t began = 0;  ///< Terms of this run.
     std::uint64_t ended = 0;
     bool stopping = false;

@@ -28,7 +28,10 @@ NodeSpec spec(const std::string& id) {
 
 /// Without what no event tells of.
 std::vector<Node> comparable(std::vector<Node> nodes) {
-  for (Node& node : nodes) node.last_heartbeat_at = {};
+  for (Node& node : nodes) {
+    node.last_heartbeat_at = {};
+    node.heartbeat_age = node.state_age = {};
+  }
   std::sort(nodes.begin(), nodes.end(), [](const Node& a, const Node& b) { return a.id < b.id; });
   return nodes;
 }

@@ -107,7 +107,13 @@ class ClusterPeer {
   const std::string process_;  ///< Random: no other process of this id has it.
   Observer& observer_;
   bool open_ = false;
-  Duration outage_{0};  ///< How long the engine has been silent; zero when that is written down.
+  /// The engine was silent, and whether that is written down is not known yet.
+  struct Outage {
+    Duration length{0};
+    std::uint64_t told_before = 0;  ///< What was last written about the engine before it.
+    MonoTime ended{};
+  };
+  std::optional<Outage> outage_;
   bool stopping_ = false;
 
   Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.

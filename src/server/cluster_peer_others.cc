@@ -17,6 +17,8 @@ constexpr Duration kHealthInterval = 1s;
 constexpr Duration kIdTimeout = 1s;
 /// An engine that is silent for longer is worth a line in the history.
 constexpr Duration kOutage = 5s;
+/// An outage that nobody has written down by then was this server's alone.
+constexpr Duration kOldNews = 60s;
 
 }  // namespace
 
@@ -95,20 +97,29 @@ void ClusterPeer::update_health() {
   set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
 }
 
-// While the engine is silent nothing can be written down; whoever leads afterwards does so.
+// While the engine is silent nothing can be written down; whoever leads afterwards does so, and
+// that may take an election or two.
 void ClusterPeer::note_outage() {
   if (!open_ || stopping_) return;
+  const auto last = replica_.state().decisions().last_about("engine");
+  const std::uint64_t told = last ? last->seq : 0;
   const Duration silence = replica_.engine_silence();
   if (silence >= kOutage) {
-    outage_ = silence;
+    if (!outage_) outage_ = Outage{.told_before = told};
+    outage_->length = silence;
+    outage_->ended = loop_.now();
     return;
   }
-  if (outage_ == Duration(0) || leader().id.empty()) return;
+  if (!outage_) return;
+  if (told != outage_->told_before || loop_.now() - outage_->ended > kOldNews) {
+    return outage_.reset();
+  }
+  if (!term_.active()) return;
   const std::string lasted =
       "it did not answer for " +
-      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(outage_).count()) + " s";
-  outage_ = Duration(0);
-  if (!term_.active()) return;
+      std::to_string(std::chrono::duration_cast<std::chrono::seconds>(outage_->length).count()) +
+      " s";
+  outage_.reset();
   write_down({cluster::DecisionKind::kEngine, "engine", cluster::Why::kEnded, lasted, {}, {}});
 }
 

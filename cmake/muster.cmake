@@ -22,10 +22,6 @@ else()
   # Clang would write into precompiled headers when their parts were written.
   target_compile_options(muster_options INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
 endif()
-if(MUSTER_BATCHES STREQUAL "TESTS")
-  # For what the compiler says of them: nothing is linked, so that no machine code is needed.
-  target_compile_options(muster_options INTERFACE -emit-llvm "SHELL:-Xclang -disable-llvm-passes")
-endif()
 
 # muster_batches(VARIABLE TARGET [WHOLE|BY_FOLDER] files…)
 # Standard headers, and templates that many sources use, take most of the time that a source takes to

@@ -300,9 +300,9 @@ void each_stranger(const std::function<void(pid_t)>& stranger) {
   std::vector<pid_t> found;
   {
     const MutexLock lock(spawned().mutex);
-    each_child(::getpid(), [&](pid_t pid) {
-      if (!spawned().pids.contains(pid)) found.push_back(pid);
-    });
+    each_child(::getpid(), [&](pid_t pid) { found.push_back(pid); });
+    const auto& own = spawned().pids;
+    std::erase_if(found, [&own](pid_t pid) { return own.contains(pid); });
   }
   for (const pid_t pid : found) {
     stranger(pid);

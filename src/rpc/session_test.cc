@@ -76,7 +76,9 @@ struct Pair {
   /// Until nobody has anything to say.
   void settle() {
     for (int i = 0; i < 1000; ++i) {
-      if (!step(client, server) & !step(server, client)) return;
+      const bool asked = step(client, server);
+      const bool answered = step(server, client);
+      if (!asked && !answered) return;
     }
     FAIL() << "they never stop";
   }

@@ -16,7 +16,7 @@ namespace muster::cli {
 /// Which musterd to ask, and how: the options that all commands of the topology service share.
 struct ServerOptions {
   std::string servers = "127.0.0.1:9000";
-  client::TlsFiles tls;
+  TlsFiles tls;
   Duration timeout = 10s;
   Duration attempt_timeout = client::RetryConfig().attempt_timeout;
 

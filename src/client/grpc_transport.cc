@@ -272,7 +272,7 @@ Result<std::unique_ptr<GrpcTransport>> GrpcTransport::open(const TlsFiles& tls) 
   credentials->channel = grpc::InsecureChannelCredentials();
   if (tls.any()) {
     // Read once here, so that what is missing is said at once.
-    if (const auto texts = read_tls_files(tls); !texts) return texts.error();
+    if (const auto texts = pki::read_tls_files(tls); !texts) return texts.error();
     credentials->channel = watched_credentials(tls);
   }
   return std::unique_ptr<GrpcTransport>(new GrpcTransport(std::move(credentials)));

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "client/completion_loop.h"
-#include "client/tls_files.h"
+#include "platform/pki/tls_files.h"
 #include "client/transport.h"
 
 namespace muster::client {

@@ -75,7 +75,7 @@ std::optional<std::string> about_client(const std::string& server, const TlsFile
   if (files.cert.empty()) {
     return server + " wants a client certificate; give it with --cert FILE and --key FILE";
   }
-  const auto texts = read_tls_files(files);
+  const auto texts = pki::read_tls_files(files);
   const auto own =
       texts ? pki::Certificate::from_pem(texts->cert) : Result<pki::Certificate>(texts.error());
   if (!own) return own.error().message;
@@ -120,7 +120,7 @@ std::optional<std::string> diagnose_tls(const std::string& server, const TlsFile
                                         Duration limit) {
   pki::TlsProbeFiles brought;
   if (files.any()) {
-    const auto texts = read_tls_files(files);
+    const auto texts = pki::read_tls_files(files);
     if (!texts) return texts.error().message;
     brought = {texts->ca, texts->cert, texts->key};
   }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "client/tls_files.h"
+#include "platform/pki/tls_files.h"
 #include "platform/pki/tls_probe.h"
 
 namespace muster::client {

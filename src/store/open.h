@@ -5,6 +5,7 @@
 
 #include "base/loop.h"
 #include "base/result.h"
+#include "platform/pki/tls_files.h"
 #include "store/store.h"
 
 namespace muster::remote {
@@ -12,13 +13,6 @@ class LoopQueue;
 }  // namespace muster::remote
 
 namespace muster {
-
-/// Files of PEM text; each may be empty.
-struct TlsFiles {
-  std::string ca;    ///< Who may vouch for the server; the system's own list when empty.
-  std::string cert;  ///< What this side shows, with `key`.
-  std::string key;
-};
 
 /// What an address does not say.
 struct StoreOptions {

@@ -1,4 +1,4 @@
-#include "client/tls_files.h"
+#include "platform/pki/tls_files.h"
 
 #include <cerrno>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include "platform/pki/certificate.h"
 
-namespace muster::client {
+namespace muster::pki {
 namespace {
 
 Result<std::string> read_file(const std::string& path) {
@@ -60,4 +60,4 @@ Result<TlsTexts> read_tls_files(const TlsFiles& files) {
   return texts;
 }
 
-}  // namespace muster::client
+}  // namespace muster::pki

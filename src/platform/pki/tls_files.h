@@ -4,16 +4,21 @@
 
 #include "base/result.h"
 
-namespace muster::client {
+namespace muster {
 
-/// Files in PEM. Without any of them connections are not encrypted, and only fit for loopback.
+/// Files in PEM; each may be empty. Without any of them connections are not encrypted, and only fit
+/// for loopback.
 struct TlsFiles {
-  std::string ca{};    ///< Who may vouch for the server.
+  std::string ca{};    ///< Who may vouch for the server; the system's own list when empty.
   std::string cert{};  ///< What this side shows, with `key`.
   std::string key{};
 
   [[nodiscard]] bool any() const { return !ca.empty() || !cert.empty() || !key.empty(); }
 };
+
+}  // namespace muster
+
+namespace muster::pki {
 
 /// What is in them; empty where there is no file.
 struct TlsTexts {
@@ -27,4 +32,4 @@ struct TlsTexts {
 /// none would say why.
 [[nodiscard]] Result<TlsTexts> read_tls_files(const TlsFiles& files);
 
-}  // namespace muster::client
+}  // namespace muster::pki

@@ -1,4 +1,4 @@
-#include "client/tls_files.h"
+#include "platform/pki/tls_files.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "platform/pki/issue.h"
 
-namespace muster::client {
+namespace muster::pki {
 namespace tls_files_test {
 
 using ::testing::HasSubstr;
@@ -72,4 +72,4 @@ TEST_F(TlsFilesTest, HalfASetupIsRefusedAndTheFileNamed) {
 }
 
 }  // namespace tls_files_test
-}  // namespace muster::client
+}  // namespace muster::pki

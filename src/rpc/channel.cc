@@ -34,9 +34,11 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
         resolver_(loop),
         look_(loop) {
     if (options_.authority.empty()) {
+      const bool six = options_.host.find(':') != std::string::npos;
       options_.authority = options_.host.starts_with(kLocal)
                                ? "localhost"
-                               : options_.host + ":" + std::to_string(options_.port);
+                               : (six ? "[" + options_.host + "]" : options_.host) + ":" +
+                                     std::to_string(options_.port);
     }
     server_ = options_.host.starts_with(kLocal) ? options_.host : options_.authority;
   }

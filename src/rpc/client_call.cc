@@ -15,12 +15,13 @@ Outcome by_trailers(const HeaderBlock& trailers) {
           Outcome::Word::kServer, trailers};
 }
 
-/// An answer of somebody who does not speak gRPC, such as a proxy.
+/// An answer of somebody who does not speak gRPC, such as a proxy, which may have passed the call
+/// on before.
 Outcome by_http(const HeaderBlock& headers) {
   const std::string_view status = headers.find(":status");
   return {code_of_http(static_cast<int>(parse_unsigned(status).value_or(0))),
           "the answer is not gRPC's, but HTTP's " + std::string(status),
-          Outcome::Word::kServer,
+          Outcome::Word::kNobody,
           {}};
 }
 

@@ -106,7 +106,9 @@ class Server::Impl {
     loop_.post([peer] {});
     const Breach breach = peer->connection().session().breach();
     if (breach != Breach::kNone && options_.cut) {
-      options_.cut(breach, peer->connection().remote(), why.message);
+      const auto& shown = peer->certificate();
+      options_.cut(breach, peer->connection().remote(),
+                   shown ? std::string_view(*shown) : std::string_view(), why.message);
     }
   }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "platform/event_loop.h"
@@ -44,8 +45,10 @@ struct ServerOptions {
   std::function<Result<SslPtr>()> tls{};
   /// Whether a client is let in after the handshake. Empty: what `tls` checks is enough.
   std::function<Status(SSL*)> shaken{};
-  /// A connection was cut because its client broke a rule.
-  std::function<void(Breach breach, const std::string& remote, const std::string& why)> cut{};
+  /// A connection was cut because its client broke a rule; `certificate` is what it has shown.
+  std::function<void(Breach breach, const std::string& remote, std::string_view certificate,
+                     const std::string& why)>
+      cut{};
   ConnectionOptions connection{};
 };
 

@@ -22,7 +22,6 @@
 #include "platform/signals.h"
 #include "platform/system_clock.h"
 #include "server/config.h"
-#include "server/rpc/rpc_server.h"
 #include "server/server.h"
 
 namespace muster {
@@ -187,12 +186,10 @@ int start(const std::vector<std::string>& words, StopSignals& signals, const Out
 
 int main(const std::vector<std::string>& words) {
   open_missing_standard_descriptors();
-  rpc::require_tls13();
   StopSignals signals;
   ignore_broken_pipes();
   const auto output = std::make_shared<Output>();
   set_log_sink([output](const LogLine& line) { output->err.write(as_text(line)); });
-  rpc::log_what_grpc_says();
   const int code = start(words, signals, output);
   // A reader that has stopped reading holds up the threads that write, but not this process.
   const bool written = output->drain();

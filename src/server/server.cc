@@ -143,6 +143,17 @@ Result<std::string> Server::start() {
     metrics_.rejected("calls");
     log_warn("a call was refused: as many as possible are open");
   };
+  options.cut = [this](rpc::Breach breach, const std::string& remote, std::string_view certificate,
+                       const std::string& why) {
+    metrics_.cut(breach);
+    std::string client;
+    if (tls_ && !certificate.empty()) {
+      if (const auto peer = tls_->read(certificate)) client = (*peer)->identity.id;
+    }
+    log_warn(
+        "a connection was cut",
+        {{"remote", remote}, {"client", client}, {"limit", to_string(breach)}, {"reason", why}});
+  };
   if (tls_) {
     options.tls = tls_->rpc();
     options.tls->connection_age_max = config_.connection_max_age;
@@ -263,8 +274,7 @@ void Server::reach_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store =
-      open_store(url, loop_, {.tls = {}, .loop_queue = rpc_->queue(), .stop_when_gone_back = true});
+  auto store = open_store(url, loop_, {.tls = {}, .stop_when_gone_back = true});
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");

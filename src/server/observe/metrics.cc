@@ -119,6 +119,8 @@ Metrics::Metrics()
       decisions_(counters("muster_decisions_total", "Decisions recorded, by kind")),
       rejections_(counters("coordinator_rate_limit_rejected_total",
                            "Requests refused because there were too many, by reason")),
+      cuts_(counters("muster_connections_cut_total",
+                     "Connections cut because their clients flooded them, by what was too much")),
       http_requests_(counters("muster_http_requests_total", "HTTP requests answered, by status")),
       batch_size_(histograms("coordinator_heartbeat_batch_size", "Heartbeats in one entry")
                       .Add({}, kBeats)),
@@ -181,6 +183,10 @@ Metrics::Metrics()
   for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "writes",
                              "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
+  }
+  for (const auto breach : {rpc::Breach::kProtocol, rpc::Breach::kHeaders, rpc::Breach::kResets,
+                            rpc::Breach::kEmptyFrames}) {
+    cuts_.Add({{"limit", rpc::to_string(breach)}});
   }
   lost_leadership_.Add({{"reason", to_string(EndReason::kStopped)}});
   leader_down_.Add({{"cause", to_string(DownCause::kReleased)}});
@@ -269,6 +275,10 @@ bool Metrics::election(const telemetry::Event& event) {
 
 void Metrics::rejected(const std::string& reason) {
   rejections_.Add({{"reason", reason}}).Increment();
+}
+
+void Metrics::cut(rpc::Breach breach) {
+  cuts_.Add({{"limit", rpc::to_string(breach)}}).Increment();
 }
 
 void Metrics::http_answered(int status) {

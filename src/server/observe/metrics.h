@@ -20,6 +20,7 @@
 #include "candidate/telemetry.h"
 #include "core/cluster/decision.h"
 #include "core/membership/node.h"
+#include "rpc/breach.h"
 #include "rpc/status.h"
 
 namespace muster::server {
@@ -49,6 +50,7 @@ class Metrics {
   /// it is one of the four that are counted.
   bool election(const telemetry::Event& event);
   void rejected(const std::string& reason);
+  void cut(rpc::Breach breach);
   void http_answered(int status);
 
   prometheus::Counter& heartbeats;
@@ -121,6 +123,7 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& transitions_;
   prometheus::Family<prometheus::Counter>& decisions_;
   prometheus::Family<prometheus::Counter>& rejections_;
+  prometheus::Family<prometheus::Counter>& cuts_;
   prometheus::Family<prometheus::Counter>& http_requests_;
   prometheus::Histogram& batch_size_;
   prometheus::Histogram& commit_seconds_;

@@ -1,61 +1,55 @@
 #pragma once
 
-#include <grpcpp/channel.h>
-#include <grpcpp/security/credentials.h>
-
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_set>
 
 #include "base/loop.h"
+#include "base/random.h"
 #include "rpc/call.h"
-#include "rpc/status.h"
-#include "store/remote/completion.h"
+#include "rpc/channel.h"
 
-// Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {
 
-/// Asks other servers, one connection each. A request is handed to gRPC only when the connection
-/// stands, so that "never left" is a fact. Nothing is sent twice. Loop thread only.
+/// Asks other servers, one connection each. Nothing is sent twice, unless the other server has said
+/// that it did not look at it. Loop thread only.
 class PeerClient {
  public:
   using Done = std::function<void(RpcStatus, std::string)>;
+  struct Options {
+    std::string server_id;  ///< This server's: it goes with every request.
+    /// As ChannelOptions has them, for a host; empty: plaintext.
+    std::function<Result<SslPtr>(const std::string& host)> tls{};
+    std::function<Status(SSL*)> shaken{};
+  };
 
-  PeerClient(Loop& loop, grpc::CompletionQueue* queue, std::string server_id,
-             std::shared_ptr<grpc::ChannelCredentials> credentials);
-  ~PeerClient() { close(); }
+  PeerClient(EventLoop& loop, SendTurn& turn, Options options, Random random);
   PeerClient(const PeerClient&) = delete;
   PeerClient& operator=(const PeerClient&) = delete;
 
+  /// `done` is called once, by the end of `timeout`, and never from within this.
   void call(const std::string& address, const std::string& method, std::string request,
             Duration timeout, Done done, Metadata metadata = {});
   /// Whoever is asked from now on shows a certificate first; what is under way goes on.
-  void forget() { channels_.clear(); }
-  /// Cancels what is under way; no `done` is called afterwards.
+  void forget();
+  /// Gives up what is under way; no `done` is called afterwards.
   void close();
-  /// Nothing of it is left with gRPC. Only after close().
-  [[nodiscard]] bool ended() const { return operations_ == 0; }
 
  private:
-  struct PeerCall;
-  using Shared = std::shared_ptr<PeerCall>;
+  struct Asked;
 
-  void proceed(const Shared& call);
-  void connected(const Shared& call);
-  void answered(const Shared& call);
-  void complete(const Shared& call, RpcStatus status, std::string answer);
+  void answered(std::uint64_t number, const Outcome& outcome);
 
-  Loop& loop_;
-  grpc::CompletionQueue* queue_;
-  std::string server_id_;
-  std::shared_ptr<grpc::ChannelCredentials> credentials_;
-  std::map<std::string, std::shared_ptr<grpc::Channel>> channels_;
-  std::unordered_set<Shared> calls_;
+  EventLoop& loop_;
+  SendTurn& turn_;
+  const Options options_;
+  Random random_;
+  std::map<std::string, std::unique_ptr<Channel>> channels_;
+  std::map<std::uint64_t, std::shared_ptr<Asked>> asked_;
+  std::uint64_t last_number_ = 0;
   bool closed_ = false;
-  std::size_t operations_ = 0;  ///< That gRPC has not completed.
   Lifetime lifetime_;
 };
 

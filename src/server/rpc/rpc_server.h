@@ -1,5 +1,7 @@
 #pragma once
 
+#include <openssl/ssl.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -10,43 +12,33 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "rpc/breach.h"
 #include "rpc/call.h"
+#include "rpc/tls.h"
 #include "server/rpc/peers.h"
 
 namespace muster {
 class EventLoop;
 }  // namespace muster
 
-namespace muster::remote {
-class LoopQueue;
-}  // namespace muster::remote
-
 namespace muster::rpc {
 
 /// A longer request is refused with RESOURCE_EXHAUSTED before it is read.
 inline constexpr std::size_t kRequestBytesMax = 2 * 1024 * 1024;
 
-/// How a server shows who it is and looks at who comes: mutual TLS, 1.3 only. Files, because gRPC
-/// looks at them again every second: what they hold then counts for new connections, and those that
-/// stand go on.
+/// How a server shows who it is and looks at who comes: mutual TLS, 1.3 only. What is in force when
+/// a connection begins counts for it, and those that stand go on.
 struct RpcTls {
-  std::string identity_file;     ///< Certificate chain and key together (PEM).
-  std::string authorities_file;  ///< Who vouches for clients and servers (PEM).
-  /// Whether a certificate that one of them vouches for is let in at all; any thread. The first is
-  /// asked about clients that connect, the second about servers that this one connects to.
-  std::function<Status(std::string_view pem)> verify_client;
-  std::function<Status(std::string_view pem)> verify_server;
+  /// For a client that connects. It lets nobody in who is not to be let in.
+  std::function<Result<SslPtr>()> accept;
+  /// For a connection to another server, whose certificate must hold the name of the host ...
+  std::function<Result<SslPtr>(const std::string& host)> connect;
+  /// ... and be one of a server.
+  std::function<Status(SSL*)> verify_server;
   /// A connection this old takes no new calls, and those it has go on: its client connects again,
   /// with the certificate that it has by then. A handshake is never repeated otherwise.
   Duration connection_age_max = 10min;
 };
-
-/// Makes this process refuse TLS 1.2, whatever side it is on: gRPC 1.51 has a switch for that only
-/// in the environment. Call it first of all, before there is another thread.
-void require_tls13();
-
-/// gRPC's own messages become lines of our log; for the whole process.
-void log_what_grpc_says();
 
 struct RpcServerOptions {
   std::string listen;                 ///< host:port; port 0 picks one.
@@ -60,15 +52,19 @@ struct RpcServerOptions {
   /// As in ListenerOptions.
   int descriptors_max = 0;
   std::function<void()> connection_refused{};
+  /// A connection was cut because its client broke a rule of HTTP/2 or flooded it; `certificate` is
+  /// what it has shown, empty in plaintext.
+  std::function<void(Breach breach, const std::string& remote, std::string_view certificate,
+                     const std::string& why)>
+      cut{};
   std::optional<RpcTls> tls{};  ///< None: plaintext.
   /// Asked first, about every call, health and reflection included; false when it has ended the
   /// call. Empty: all may call.
   std::function<bool(const CallPtr&)> admit{};
 };
 
-/// gRPC's side of a server: accepts calls on one address and hands every one to `on_call` on the
-/// loop; answers server reflection and grpc.health.v1 by itself. The loop's own thread works gRPC,
-/// so there is one of these to a loop.
+/// The RPC side of a server: accepts calls on one address and hands every one to `on_call` on the
+/// loop; answers server reflection and grpc.health.v1 by itself, and asks other servers.
 ///
 /// Loop thread only.
 class RpcServer final : public Peers {
@@ -88,11 +84,8 @@ class RpcServer final : public Peers {
 
   /// Calls that clients have open, answers on their way included.
   [[nodiscard]] std::size_t calls() const;
-  /// Connections that clients have open. Asks the system about each.
+  /// Connections that clients have open.
   [[nodiscard]] std::size_t connections() const;
-
-  /// For other users of gRPC on this loop, from start() to the end of this object.
-  [[nodiscard]] remote::LoopQueue* queue();
 
   void call_peer(const std::string& address, const std::string& method, std::string request,
                  Duration timeout, std::function<void(RpcStatus, std::string)> done,
@@ -101,8 +94,8 @@ class RpcServer final : public Peers {
   /// Whoever is asked from now on shows a certificate first; what is under way goes on.
   void forget_peers();
 
-  /// Gives the answers that are on their way up to `limit` to leave, then calls `done`, in which
-  /// close() may follow. Calls go on coming in meanwhile.
+  /// Tells clients to go elsewhere with new calls, and gives the answers that are on their way up
+  /// to `limit` to leave; then calls `done`, in which close() may follow.
   void drain(Duration limit, std::function<void()> done);
 
   /// Ends every call and stops listening. Nothing is called back afterwards.

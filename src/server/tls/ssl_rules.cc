@@ -5,9 +5,6 @@
 
 #include <utility>
 
-#include "platform/pki/certificate.h"
-#include "platform/pki/key.h"
-
 namespace muster::server {
 namespace {
 
@@ -28,23 +25,6 @@ std::string to_pem(X509* certificate) {
   return {bytes, static_cast<std::size_t>(size)};
 }
 
-bool believe(SSL_CTX* context, const std::vector<pki::Certificate>& authorities) {
-  X509_STORE* store = SSL_CTX_get_cert_store(context);
-  for (const pki::Certificate& each : authorities) {
-    if (X509_STORE_add_cert(store, each.get()) != 1) return false;
-  }
-  return true;
-}
-
-bool show(SSL_CTX* context, const std::vector<pki::Certificate>& chain,
-          const pki::PrivateKey& key) {
-  if (SSL_CTX_use_certificate(context, chain.front().get()) != 1) return false;
-  for (std::size_t i = 1; i < chain.size(); ++i) {
-    if (SSL_CTX_add1_chain_cert(context, chain[i].get()) != 1) return false;
-  }
-  return SSL_CTX_use_PrivateKey(context, key.get()) == 1;
-}
-
 }  // namespace
 
 SslRules::SslRules(std::function<Status(std::string_view pem)> verify)
@@ -52,37 +32,51 @@ SslRules::SslRules(std::function<Status(std::string_view pem)> verify)
 
 SslRules::~SslRules() = default;
 
-void SslRules::Free::operator()(SSL_CTX* context) const {
-  SSL_CTX_free(context);
+Status SslRules::use(const security::Credentials& credentials) {
+  const pki::TlsTexts texts{credentials.authorities, credentials.certificate, credentials.key};
+  // One has the settings of the listener that takes it over, the others have their own.
+  auto current = rpc::tls_context(texts);
+  auto accepting = rpc::tls_context(texts);
+  auto connecting = rpc::tls_context(texts);
+  for (const auto* made : {&current, &accepting, &connecting}) {
+    if (!*made) return made->error();
+  }
+  restrict(**accepting, true);
+  rpc::offer_http2(**accepting);
+  const MutexLock lock(mutex_);
+  current_ = *std::move(current);
+  accepting_ = *std::move(accepting);
+  connecting_ = *std::move(connecting);
+  return Done{};
 }
 
-Status SslRules::use(const security::Credentials& credentials) {
-  const auto chain = pki::Certificate::all_from_pem(credentials.certificate);
-  const auto key = pki::PrivateKey::from_pem(credentials.key);
-  const auto authorities = pki::Certificate::all_from_pem(credentials.authorities);
-  if (!chain) return chain.error();
-  if (!key) return key.error();
-  if (!authorities) return authorities.error();
-  std::shared_ptr<SSL_CTX> fresh(SSL_CTX_new(TLS_server_method()), Free());
-  if (!fresh || !show(fresh.get(), *chain, *key) || !believe(fresh.get(), *authorities)) {
-    return {Errc::kInvalid, "OpenSSL cannot use the certificate, its key or its authorities"};
-  }
+Result<rpc::SslPtr> SslRules::accept() {
   const MutexLock lock(mutex_);
-  current_ = std::move(fresh);
-  return Done{};
+  auto made = rpc::tls_from_client(*accepting_);
+  if (made) SSL_set_app_data(made->get(), this);
+  return made;
+}
+
+Result<rpc::SslPtr> SslRules::connect(const std::string& host) {
+  const MutexLock lock(mutex_);
+  return rpc::tls_to(*connecting_, host);
 }
 
 bool SslRules::apply(SSL_CTX& context, bool certificate_required) {
   auto kept = std::make_unique<std::shared_ptr<SslRules>>(shared_from_this());
   if (SSL_CTX_set_ex_data(&context, rules_index(), kept.get()) != 1) return false;
   static_cast<void>(kept.release());  // OpenSSL's now.
+  restrict(context, certificate_required);
+  SSL_CTX_set_client_hello_cb(&context, on_hello, this);
+  return SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION) == 1;
+}
+
+void SslRules::restrict(SSL_CTX& context, bool certificate_required) {
   SSL_CTX_set_session_cache_mode(&context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(&context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_num_tickets(&context, 0);
   const int required = certificate_required ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
   SSL_CTX_set_verify(&context, SSL_VERIFY_PEER | required, on_certificate);
-  SSL_CTX_set_client_hello_cb(&context, on_hello, this);
-  return SSL_CTX_set_min_proto_version(&context, TLS1_3_VERSION) == 1;
 }
 
 int SslRules::on_hello(SSL* connection, int*, void* rules) {

@@ -10,13 +10,14 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "core/security/credential_generations.h"
+#include "rpc/tls.h"
 
 namespace muster::server {
 
-/// The rules of gRPC's listener for one that uses OpenSSL itself, such as HTTP's: TLS 1.3 only, the
-/// certificate and authorities in force at each handshake, and whoever shows a certificate must
-/// show one that counts. Whether one must be shown is for the listener: probes have none.
-/// Sessions are not resumed, so that every connection is asked. Any thread, after use().
+/// The rules of every listener: TLS 1.3 only, the certificate and authorities in force at each
+/// handshake, and whoever shows a certificate must show one that counts. Whether one must be shown
+/// is for the listener: calls need one, probes of HTTP have none. Sessions are not resumed, so that
+/// every connection is asked. Any thread, after use().
 class SslRules : public std::enable_shared_from_this<SslRules> {
  public:
   /// `verify` is asked about each certificate (PEM) that an authority vouches for; any thread.
@@ -27,19 +28,25 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
   [[nodiscard]] Status use(const security::Credentials& credentials) MUSTER_EXCLUDES(mutex_);
   /// Makes `context` follow these rules. It keeps them alive.
   [[nodiscard]] bool apply(SSL_CTX& context, bool certificate_required);
+  /// For a client of RPC that connects, which must show a certificate. These rules outlive it.
+  [[nodiscard]] Result<rpc::SslPtr> accept() MUSTER_EXCLUDES(mutex_);
+  /// For a connection of this server to another one at `host`. Who that is, is for whoever asks.
+  [[nodiscard]] Result<rpc::SslPtr> connect(const std::string& host) MUSTER_EXCLUDES(mutex_);
   /// The certificate (PEM) that the client of a connection has shown; empty when none.
   [[nodiscard]] static std::string shown(const SSL& connection);
 
  private:
-  struct Free {
-    void operator()(SSL_CTX* context) const;
-  };
+  void restrict(SSL_CTX& context, bool certificate_required);
   static int on_hello(SSL* connection, int* alert, void* rules);
   static int on_certificate(int good, X509_STORE_CTX* chain);
 
   const std::function<Status(std::string_view pem)> verify_;
   Mutex mutex_;
-  std::shared_ptr<SSL_CTX> current_ MUSTER_GUARDED_BY(mutex_);
+  /// What is in force: for listeners that bring a context of their own, for clients of RPC, and for
+  /// connections to other servers.
+  rpc::SslContext current_ MUSTER_GUARDED_BY(mutex_);
+  rpc::SslContext accepting_ MUSTER_GUARDED_BY(mutex_);
+  rpc::SslContext connecting_ MUSTER_GUARDED_BY(mutex_);
 };
 
 }  // namespace muster::server

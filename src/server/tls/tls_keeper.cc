@@ -13,7 +13,7 @@ namespace muster::server {
 using security::Credentials;
 using security::Role;
 
-/// What handshakes ask, on gRPC's threads and perhaps for a moment longer than the keeper lives.
+/// What handshakes ask, perhaps for a moment longer than the keeper lives.
 struct TlsKeeper::Door {
   explicit Door(const Clock& c) : clock(&c) {}
 
@@ -88,27 +88,10 @@ Status TlsKeeper::check_own(const Credentials& credentials) const {
           "--cert is of server " + own->identity.id + ", and --id is " + options_.server_id};
 }
 
-Status TlsKeeper::keep(const Credentials& credentials) {
-  if (Status status = ssl_->use(credentials); !status) return status;
-  const std::string identity = credentials.certificate + "\n" + credentials.key;
-  if (!identity_) {
-    auto first = MemoryFile::make("muster-identity", identity);
-    auto second = MemoryFile::make("muster-authorities", credentials.authorities);
-    if (!first) return first.error();
-    if (!second) return second.error();
-    identity_.emplace(std::move(*first));
-    authorities_.emplace(std::move(*second));
-    return Done{};
-  }
-  // Authorities first: the new certificate may be of a new one.
-  if (Status status = authorities_->replace(credentials.authorities); !status) return status;
-  return identity_->replace(identity);
-}
-
 Status TlsKeeper::start() {
   if (Status status = watcher_.start(); !status) return status;
   const Credentials& first = watcher_.current();
-  if (Status status = keep(first); !status) return status;
+  if (Status status = ssl_->use(first); !status) return status;
   watcher_.on_adopted([this](const Credentials& found, std::uint64_t) { adopt(found); });
   const bool by_url = !options_.crl_url.empty();
   if (!by_url && options_.files.crl.empty()) return Done{};
@@ -142,7 +125,7 @@ Status TlsKeeper::start() {
 }
 
 void TlsKeeper::adopt(const Credentials& credentials) {
-  if (const Status kept = keep(credentials); !kept) {
+  if (const Status kept = ssl_->use(credentials); !kept) {
     return log_error("the new certificate is not used", {{"reason", kept.error().message}});
   }
   auto authorities = pki::Certificate::all_from_pem(credentials.authorities);
@@ -156,10 +139,11 @@ void TlsKeeper::reload() {
 
 rpc::RpcTls TlsKeeper::rpc() const {
   rpc::RpcTls rules;
-  rules.identity_file = identity_->path();
-  rules.authorities_file = authorities_->path();
-  rules.verify_client = [door = door_](std::string_view pem) { return door->verify(pem, false); };
-  rules.verify_server = [door = door_](std::string_view pem) { return door->verify(pem, true); };
+  rules.accept = [ssl = ssl_] { return ssl->accept(); };
+  rules.connect = [ssl = ssl_](const std::string& host) { return ssl->connect(host); };
+  rules.verify_server = [door = door_](SSL* connection) {
+    return door->verify(SslRules::shown(*connection), true);
+  };
   return rules;
 }
 

@@ -10,7 +10,6 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "platform/http_client.h"
-#include "platform/memory_file.h"
 #include "server/rpc/rpc_server.h"
 #include "server/tls/admission.h"
 #include "server/tls/credential_watcher.h"
@@ -48,7 +47,7 @@ class TlsKeeper {
   /// A new list of revoked certificates, as it came.
   void on_list(std::function<void(const std::string& bytes)> took) { took_list_ = std::move(took); }
 
-  /// For a gRPC listener, after start(). What it asks may outlive this, and is refused then.
+  /// For a listener of RPC, after start(). What it asks may outlive this, and is refused then.
   [[nodiscard]] rpc::RpcTls rpc() const;
 
   /// For a listener that uses OpenSSL itself; follows what is in force.
@@ -64,7 +63,6 @@ class TlsKeeper {
   struct Door;
 
   [[nodiscard]] Status check_own(const security::Credentials& credentials) const;
-  [[nodiscard]] Status keep(const security::Credentials& credentials);
   void adopt(const security::Credentials& credentials);
 
   Loop& loop_;
@@ -72,8 +70,6 @@ class TlsKeeper {
   CredentialWatcher watcher_;
   std::optional<HttpClient> http_;
   std::unique_ptr<CrlKeeper> crl_;
-  std::optional<MemoryFile> identity_;
-  std::optional<MemoryFile> authorities_;
   std::shared_ptr<Door> door_;
   std::shared_ptr<SslRules> ssl_;
   std::function<void()> changed_;

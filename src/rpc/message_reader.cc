@@ -12,18 +12,18 @@ std::array<char, 5> message_prefix(std::size_t size) {
 
 Status MessageReader::feed(std::string_view bytes, std::vector<std::string>& messages) {
   while (!bytes.empty()) {
-    if (prefix_size_ < kPrefix) {
-      const std::size_t taken = std::min(bytes.size(), kPrefix - prefix_size_);
+    if (prefix_size_ < kMessagePrefix) {
+      const std::size_t taken = std::min(bytes.size(), kMessagePrefix - prefix_size_);
       std::copy_n(bytes.begin(), taken,
                   prefix_.begin() + static_cast<std::ptrdiff_t>(prefix_size_));
       prefix_size_ += taken;
       bytes.remove_prefix(taken);
-      if (prefix_size_ < kPrefix) break;
+      if (prefix_size_ < kMessagePrefix) break;
       if (prefix_[0] != 0) {
         return {Errc::kUnsupported, "the message is compressed, and only identity is taken"};
       }
       length_ = 0;
-      for (std::size_t i = 1; i < kPrefix; ++i) {
+      for (std::size_t i = 1; i < kMessagePrefix; ++i) {
         length_ = length_ << 8U | static_cast<unsigned char>(prefix_[i]);
       }
       if (length_ > bytes_max_) {

@@ -10,6 +10,9 @@
 
 namespace muster::rpc {
 
+/// Bytes of the flag and the length before each message.
+inline constexpr std::size_t kMessagePrefix = 5;
+
 /// Finds gRPC's messages in the bytes of a stream: each is a flag, its length in four bytes, and
 /// its body. A longer one than `bytes_max` is refused by its length, before any of it is kept.
 /// Nothing is ever inflated: a message whose flag says that it is compressed is refused. Pure; one
@@ -25,16 +28,14 @@ class MessageReader {
   [[nodiscard]] bool whole() const { return prefix_size_ == 0; }
 
  private:
-  static constexpr std::size_t kPrefix = 5;
-
   std::size_t bytes_max_;
-  std::array<char, kPrefix> prefix_{};
+  std::array<char, kMessagePrefix> prefix_{};
   std::size_t prefix_size_ = 0;  ///< Of the message under way; 0: none is.
   std::size_t length_ = 0;
   std::string body_;
 };
 
 /// What stands before a message of `size` bytes.
-[[nodiscard]] std::array<char, 5> message_prefix(std::size_t size);
+[[nodiscard]] std::array<char, kMessagePrefix> message_prefix(std::size_t size);
 
 }  // namespace muster::rpc

@@ -1,6 +1,7 @@
 #include "rpc/server.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -98,6 +99,8 @@ class Server::Impl {
           if (!gone || alive.expired()) return;
           ended(number, gone, why);
         });
+    unready_.push_back(peer);
+    close_the_oldest_unready();
   }
 
   void ended(int number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
@@ -110,6 +113,20 @@ class Server::Impl {
       options_.cut(breach, peer->connection().remote(),
                    shown ? std::string_view(*shown) : std::string_view(), why.message);
     }
+  }
+
+  /// Whoever only connects does not keep out those who call.
+  void close_the_oldest_unready() {
+    if (unready_.size() <= options_.unready_max) return;
+    std::erase_if(unready_, [](const auto& each) {
+      const auto peer = each.lock();
+      return !peer || peer->ready() || !peer->connection().open();
+    });
+    if (unready_.size() <= options_.unready_max) return;
+    const auto oldest = unready_.front().lock();
+    unready_.pop_front();
+    if (options_.connection_refused) options_.connection_refused();
+    oldest->connection().close();
   }
 
   void look() {
@@ -134,6 +151,7 @@ class Server::Impl {
   ServerHost host_;
   std::unique_ptr<Listener> listener_;
   std::map<int, std::shared_ptr<ServerPeer>> peers_;
+  std::deque<std::weak_ptr<ServerPeer>> unready_;  ///< The oldest first; some may be by now.
   int last_number_ = 0;
   Timer look_;
   Timer drain_timer_;

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "platform/event_loop.h"
 #include "rpc/breach.h"
+#include "rpc/byte_budget.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
 
@@ -30,9 +31,14 @@ struct ServerOptions {
   /// Open calls, streams included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
   std::function<void()> call_refused{};
-  /// Of answers that the client of a connection has not taken. While it leaves more, its calls are
-  /// refused.
-  std::size_t unsent_bytes_max = 8 << 20;
+  /// What clients may make the server keep. What would exceed it is refused with
+  /// RESOURCE_EXHAUSTED.
+  ByteBudget::Options bytes{};
+  /// Who the client of a connection is, for that. Empty: whoever comes from the same host.
+  std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
+  /// Connections that have not got so far as to make a call. Beyond these the oldest of them is
+  /// closed.
+  std::size_t unready_max = 1'000;
   /// An answer that its client has not taken by then is dropped.
   Duration taken_within = 30s;
   /// A connection this old takes no new calls, and those it has go on: its client connects again.

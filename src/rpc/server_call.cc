@@ -18,6 +18,13 @@ constexpr std::size_t kBacklogLow = 64 * 1024;
 /// A call is given up so long after its client has, whatever became of the client's word about it.
 constexpr Duration kAfterDeadline = 5s;
 
+RpcStatus too_much() {
+  return {Code::kResourceExhausted,
+          "requests and answers of this client wait here, and they are too long together",
+          {},
+          1s};
+}
+
 std::shared_ptr<const std::string> certificate_of(SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
                                                           X509_free);
@@ -119,16 +126,16 @@ void ServerPeer::on_headers(StreamId stream, const HeaderBlock& headers, bool en
     const std::array<Header, 1> refusal = {{{":status", post ? "415" : "405"}}};
     return session.finish(stream, refusal);
   }
+  if (!std::exchange(ready_, true)) {
+    const std::string& remote = connection_->remote();
+    const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
+    account_ =
+        host_.bytes.account(host_.options.client ? host_.options.client(shown, remote) : remote);
+  }
   std::optional<RpcStatus> refused = fault_of(headers);
   if (!refused && host_.calls.size() >= host_.options.calls_max) {
     refused = RpcStatus{
         Code::kResourceExhausted, "this server has as many calls open as it takes", {}, 1s};
-  } else if (!refused && session.unsent() > host_.options.unsent_bytes_max) {
-    refused = RpcStatus{
-        Code::kResourceExhausted, "answers wait on this connection, and nobody takes them", {}, 1s};
-  }
-  if (refused && refused->code == Code::kResourceExhausted && host_.options.call_refused) {
-    host_.options.call_refused();
   }
   auto call = std::make_shared<ServerCall>(host_, shared_from_this(), stream, headers);
   calls_.emplace(stream, call);
@@ -166,6 +173,7 @@ ServerCall::ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer
       remote_(peer->connection().remote()),
       connection_(peer->number()),
       pem_(peer->certificate()),
+      account_(peer->account()),
       reader_(host.options.request_bytes_max) {
   if (const auto timeout = parse_timeout(headers.find("grpc-timeout"))) {
     by_ = host.loop.now() + *timeout;
@@ -174,9 +182,26 @@ ServerCall::ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer
 
 void ServerCall::begin(std::optional<RpcStatus> refused) {
   host_.calls.insert(this);
+  if (refused && refused->code == Code::kResourceExhausted) return refuse(*std::move(refused));
   if (refused) return finish(*std::move(refused));
   if (!host_.on_call) return cut();
   host_.on_call(shared_from_this());
+}
+
+void ServerCall::refuse(RpcStatus status) {
+  if (host_.options.call_refused) host_.options.call_refused();
+  finish(std::move(status));
+}
+
+bool ServerCall::keep(std::size_t bytes) {
+  if (!account_->take(bytes)) return false;
+  kept_ += bytes;
+  return true;
+}
+
+void ServerCall::let_go(std::size_t bytes) {
+  account_->give_back(bytes);
+  kept_ -= bytes;
 }
 
 Session* ServerCall::session() {
@@ -217,6 +242,12 @@ void ServerCall::received(std::string_view bytes) {
   if (at == nullptr) return;
   std::vector<std::string> found;
   if (refused_ || finishing_) return at->consume(stream_, bytes.size());
+  if (!keep(bytes.size())) {
+    refused_ = true;
+    reader_ = MessageReader(0);
+    at->consume(stream_, bytes.size() + std::exchange(held_, 0));
+    return refuse(too_much());
+  }
   if (const Status fed = reader_.feed(bytes, found); !fed) {
     refused_ = true;
     at->consume(stream_, bytes.size() + std::exchange(held_, 0));
@@ -249,6 +280,7 @@ void ServerCall::settle() {
   if (!messages_.empty()) {
     message = std::move(messages_.front());
     messages_.pop_front();
+    let_go(kMessagePrefix + message->size());
     Session* at = session();
     if (messages_.empty() && at != nullptr) at->consume(stream_, std::exchange(held_, 0));
   } else if (!reader_.whole()) {
@@ -321,6 +353,7 @@ void ServerCall::finish(RpcStatus status) {
 
 void ServerCall::reply(Payload message) {
   if (over_ || finishing_) return;
+  if (!keep(message->size())) return refuse(too_much());
   respond();
   if (Session* at = session()) at->send(stream_, std::move(message));
   close({});
@@ -341,6 +374,7 @@ void ServerCall::end() {
   on_read_ = {};
   on_written_ = {};
   messages_.clear();
+  let_go(kept_);
   tell_ended({Code::kCancelled, "the client went away", {}});
   tell_gone();
   if (const auto over = std::exchange(on_over_, {})) over();

@@ -22,7 +22,8 @@ class ServerPeer;
 
 /// What the calls of a server share. It outlives them. Loop thread only.
 struct ServerHost {
-  ServerHost(EventLoop& on, const ServerOptions& o) : loop(on), turn(on), options(o) {}
+  ServerHost(EventLoop& on, const ServerOptions& o)
+      : loop(on), turn(on), options(o), bytes(o.bytes) {}
 
   /// The call has something to tell, and is called back soon: within the turn of its connection if
   /// there is one.
@@ -33,6 +34,7 @@ struct ServerHost {
   EventLoop& loop;
   SendTurn turn;
   const ServerOptions& options;
+  ByteBudget bytes;
   std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
   std::unordered_set<ServerCall*> calls;
   std::vector<std::shared_ptr<ServerCall>> ready;
@@ -49,7 +51,10 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   [[nodiscard]] Connection& connection() { return *connection_; }
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const std::shared_ptr<const std::string>& certificate() const { return pem_; }
+  [[nodiscard]] const ByteBudget::AccountPtr& account() const { return account_; }
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  /// It has come so far as to make a call.
+  [[nodiscard]] bool ready() const { return ready_; }
   /// Takes no new calls, and ends when the last of those that it has is over.
   void leave();
   /// Of the connection: all calls on it are over.
@@ -72,6 +77,8 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   ServerHost& host_;
   const int number_;
   std::shared_ptr<const std::string> pem_;  ///< What the client has shown; null in plaintext.
+  ByteBudget::AccountPtr account_;          ///< Null until it is ready.
+  bool ready_ = false;
   std::shared_ptr<Connection> connection_;
   std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
   MonoTime begun_at_{};
@@ -117,7 +124,11 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
 
  private:
   void close(const RpcStatus& status);
+  /// For being too much.
+  void refuse(RpcStatus status);
   void respond();
+  [[nodiscard]] bool keep(std::size_t bytes);
+  void let_go(std::size_t bytes);
   [[nodiscard]] Session* session();
   void touch();
 
@@ -129,6 +140,8 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   const std::string remote_;
   const int connection_;
   const std::shared_ptr<const std::string> pem_;
+  const ByteBudget::AccountPtr account_;
+  std::size_t kept_ = 0;  ///< Bytes that it makes the server keep.
   std::optional<MonoTime> by_;
   MessageReader reader_;
   std::deque<std::string> messages_;  ///< That nobody has read yet.

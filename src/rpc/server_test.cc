@@ -1,9 +1,11 @@
 #include "rpc/server.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include "platform/pki/issue.h"
 #include "platform/system_clock.h"
+#include "platform/testing/loopback.h"
 #include "rpc/channel.h"
 
 namespace muster::rpc {
@@ -151,7 +153,7 @@ TEST_F(ServerTest, RefusesWhatIsCompressedOrTooLong) {
 
 // R36: answers that nobody takes are bounded by their bytes.
 TEST_F(ServerTest, AClientThatTakesNothingIsSentOnlySoMuch) {
-  start({.unsent_bytes_max = 1 << 20});
+  start({.bytes = {.each_max = 1 << 20}});
   ChannelOptions stubborn;
   stubborn.connection.session.stream_window = 0;
   channel = connect(stubborn);
@@ -165,6 +167,61 @@ TEST_F(ServerTest, AClientThatTakesNothingIsSentOnlySoMuch) {
   channel = connect();
   on_call = echo;
   EXPECT_TRUE(ask("x").outcome->ok());
+}
+
+// R36: answers that come later than their questions, too, whatever connection they came on.
+TEST_F(ServerTest, NorIsOneThatAskedForAllOfItBefore) {
+  start({.bytes = {.each_max = 1 << 20}});
+  std::vector<CallPtr> held;
+  on_call = [&](const CallPtr& call) { held.push_back(call); };
+  ChannelOptions stubborn;
+  stubborn.connection.session.stream_window = 0;
+  std::vector<std::unique_ptr<Channel>> channels;
+  std::vector<Told> all(50);
+  std::vector<std::unique_ptr<ClientCall>> calls;
+  for (int i = 0; i < 5; ++i) {
+    channel = connect(stubborn);
+    for (std::size_t k = 0; k < 10; ++k)
+      calls.push_back(begin(all[static_cast<std::size_t>(10 * i) + k]));
+    channels.push_back(std::move(channel));
+  }
+  ASSERT_TRUE(until([&] { return held.size() == 50; }));
+  for (const CallPtr& call : held) call->reply(payload(std::string(300'000, 'x')));
+  held.clear();
+  EXPECT_EQ(refused, 47);
+  ASSERT_TRUE(until([&] { return server->calls() == 3; }));
+}
+
+TEST_F(ServerTest, RequestsThatNeverBecomeWholeAreBoundedByTheirBytes) {
+  start({.bytes = {.each_max = 1 << 20}});
+  std::vector<Told> all(50);
+  std::vector<std::unique_ptr<ClientCall>> calls;
+  on_call = [](const CallPtr& call) { call->read([call](auto) {}); };
+  // Those who read nothing, and whose clients send on and on.
+  for (Told& told : all) {
+    calls.push_back(begin(told));
+    for (int i = 0; i < 5; ++i) calls.back()->send(payload(std::string(60'000, 'x')));
+  }
+  ASSERT_TRUE(until([&] { return refused >= 40; }));
+  calls.clear();
+  ASSERT_TRUE(until([&] { return server->calls() == 0; }));
+  on_call = echo;
+  EXPECT_TRUE(ask("x").outcome->ok());
+}
+
+// Somebody who connects and says nothing keeps nobody out.
+TEST_F(ServerTest, TheOldestOfThoseWhoOnlyConnectIsClosed) {
+  start({.unready_max = 10});
+  ASSERT_TRUE(ask("x").outcome->ok());
+  std::vector<UniqueFd> silent;
+  for (int i = 0; i < 50; ++i) silent.push_back(testing::dial_loopback(port));
+  ASSERT_TRUE(until([&] { return server->connections() == 11; }));
+  EXPECT_TRUE(ask("x").outcome->ok());
+  channel = connect();
+  EXPECT_TRUE(ask("x").outcome->ok());
+  char byte = 0;
+  ASSERT_TRUE(until([&] { return ::recv(silent[0].get(), &byte, 1, MSG_DONTWAIT) == 0; }));
+  EXPECT_NE(::recv(silent[49].get(), &byte, 1, MSG_DONTWAIT), 0);
 }
 
 TEST_F(ServerTest, AnAnswerThatNobodyTakesIsDroppedInTheEnd) {

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <fstream>
 
 #include <algorithm>
 #include <chrono>
@@ -54,11 +55,29 @@ void Worker::kill() {
   reader_.join();
 }
 
+/// Whether it holds the lock of a directory, which nobody takes from one that is frozen.
+static bool holds_a_lock(pid_t pid) {
+  std::ifstream locks("/proc/locks");
+  const std::string holder = " " + std::to_string(pid) + " ";
+  for (std::string line; std::getline(locks, line);) {
+    const bool held = line.find(" FLOCK ") != std::string::npos;
+    if (held && line.find("->") == std::string::npos && line.find(holder) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Worker::freeze() {
-  MUSTER_CHECK(::kill(process_.pid(), SIGSTOP) == 0);
-  int status = 0;
-  MUSTER_CHECK(::waitpid(process_.pid(), &status, WUNTRACED) == process_.pid());
-  MUSTER_CHECK(WIFSTOPPED(status));
+  constexpr int kTries = 1000;
+  for (int i = 0; i < kTries; ++i) {
+    MUSTER_CHECK(::kill(process_.pid(), SIGSTOP) == 0);
+    int status = 0;
+    MUSTER_CHECK(::waitpid(process_.pid(), &status, WUNTRACED) == process_.pid());
+    MUSTER_CHECK(WIFSTOPPED(status));
+    if (!holds_a_lock(process_.pid())) break;
+    MUSTER_CHECK(::kill(process_.pid(), SIGCONT) == 0);
+  }
   frozen_ = true;
 }
 

@@ -53,7 +53,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   void kill();    ///< SIGKILL; reaped, and all it printed is in the log, on return.
-  void freeze();  ///< SIGSTOP, in force on return.
+  void freeze();  ///< SIGSTOP, in force on return, and not while it holds a directory's lock.
   void thaw();    ///< SIGCONT.
   void tell(const std::string& command) { process_.write_line(command); }
   /// The end of its input, waited for; its exit code.

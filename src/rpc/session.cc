@@ -93,6 +93,11 @@ struct Session::Calls {
   static int sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Session& self = of(user);
     if (frame->hd.type == NGHTTP2_DATA) self.empty_frames_.give_back(self.now_);
+    if (frame->hd.type == NGHTTP2_RST_STREAM) self.reset_sent(frame->rst_stream.error_code);
+    if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
+      self.gave_up(frame->goaway.error_code,
+                   text_of(frame->goaway.opaque_data, frame->goaway.opaque_data_len));
+    }
     const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     const Stream* stream = self.find(frame->hd.stream_id);
     // Whoever has its answer need not go on asking.
@@ -137,6 +142,7 @@ Session::Session(Side side, const SessionOptions& options, SessionEvents& events
       events_(events),
       now_(now),
       resets_(options.resets, now),
+      long_headers_(options.long_headers, now),
       empty_frames_(options.empty_frames, now) {
   nghttp2_session_callbacks* calls = nullptr;
   MUSTER_CHECK(nghttp2_session_callbacks_new(&calls) == 0);

@@ -29,8 +29,10 @@ struct SessionOptions {
   /// What the other side may send before any of it was consumed: on one stream, and on all.
   std::int32_t stream_window = 1 << 20;
   std::int32_t connection_window = 4 << 20;
-  /// How often streams may be reset, or opened with headers that are too long.
+  /// How often streams may be reset, by either side for what the other did.
   Rate resets{.per_minute = 12'000, .burst = 2'000};
+  /// How often headers may be too long: their rest is read all the same.
+  Rate long_headers{.per_minute = 600, .burst = 100};
   /// How many empty frames may come; each frame with data, either way, allows one more.
   Rate empty_frames{.per_minute = 30'000, .burst = 5'000};
 };
@@ -119,6 +121,9 @@ class Session {
   void data_came(StreamId id, std::string_view bytes);
   void data_frame_came(StreamId id, std::size_t size, bool end);
   void reset_came();
+  void reset_sent(std::uint32_t error);
+  /// nghttp2 ends the connection for what the other side has sent.
+  void gave_up(std::uint32_t error, std::string_view why);
   void goaway_came(StreamId last, std::uint32_t error);
   void empty_frame_came();
   void closed(StreamId id, std::uint32_t error);
@@ -133,6 +138,7 @@ class Session {
   SessionEvents& events_;
   MonoTime now_;
   TokenBucket resets_;
+  TokenBucket long_headers_;
   TokenBucket empty_frames_;
   nghttp2_session* session_ = nullptr;
   std::unordered_map<StreamId, std::unique_ptr<Stream>> streams_;

@@ -34,7 +34,7 @@ bool Session::add_header(StreamId id, std::string_view name, std::string_view va
   const std::string most = std::to_string(options_.header_bytes_max) + " bytes";
   if (size > kFarTooLong * options_.header_bytes_max) {
     cut(Breach::kHeaders, "headers of far more than " + most);
-  } else if (!resets_.try_take(now_)) {
+  } else if (!long_headers_.try_take(now_)) {
     cut(Breach::kHeaders, "headers of more than " + most + ", again and again");
   }
   reset(id, NGHTTP2_ENHANCE_YOUR_CALM);
@@ -75,6 +75,21 @@ void Session::reset_came() {
   if (side_ == Side::kServer && !resets_.try_take(now_)) {
     cut(Breach::kResets, "too many streams were opened and reset");
   }
+}
+
+void Session::reset_sent(std::uint32_t error) {
+  // These are ours, and counted where they are due.
+  if (error == NGHTTP2_NO_ERROR || error == NGHTTP2_CANCEL || error == NGHTTP2_ENHANCE_YOUR_CALM) {
+    return;
+  }
+  // Whoever makes us reset its streams is no better than one that does it.
+  reset_came();
+}
+
+void Session::gave_up(std::uint32_t error, std::string_view why) {
+  if (breach_ != Breach::kNone) return;
+  breach_ = Breach::kProtocol;
+  breach_message_ = why.empty() ? nghttp2_http2_strerror(error) : std::string(why);
 }
 
 void Session::goaway_came(StreamId last, std::uint32_t error) {

@@ -183,6 +183,8 @@ const std::vector<ServerOption>& table() {
        [](Config& c, Text v) { return set_rate(c.limits.deregister, v); }},
       {"limits-get-topology", "RATE", "Readings of the topology by a client; 100:10",
        [](Config& c, Text v) { return set_rate(c.limits.get_topology, v); }},
+      {"limits-read", "RATE", "Readings of the store by a client; 60000:2000",
+       [](Config& c, Text v) { return set_rate(c.limits.read, v); }},
       {"limits-connections", "N", "Connections of all clients; 20000",
        [](Config& c, Text v) { return set_count(c.connections, v); }},
       {"limits-watches", "N", "Watches that a client may have open; 10",

@@ -146,13 +146,13 @@ Result<std::string> Server::start() {
   options.cut = [this](rpc::Breach breach, const std::string& remote, std::string_view certificate,
                        const std::string& why) {
     metrics_.cut(breach);
-    std::string client;
-    if (tls_ && !certificate.empty()) {
-      if (const auto peer = tls_->read(certificate)) client = (*peer)->identity.id;
-    }
-    log_warn(
-        "a connection was cut",
-        {{"remote", remote}, {"client", client}, {"limit", to_string(breach)}, {"reason", why}});
+    log_warn("a connection was cut", {{"client", client_name(certificate, remote)},
+                                      {"remote", remote},
+                                      {"limit", to_string(breach)},
+                                      {"reason", why}});
+  };
+  options.client = [this](std::string_view certificate, const std::string& remote) {
+    return client_name(certificate, remote);
   };
   if (tls_) {
     options.tls = tls_->rpc();
@@ -173,6 +173,13 @@ Result<std::string> Server::start() {
     loop_.post(lifetime_.wrap([this] { reach_engine(); }));
   }
   return address_;
+}
+
+std::string Server::client_name(std::string_view certificate, const std::string& remote) const {
+  if (!tls_ || certificate.empty()) return remote;
+  const auto peer = tls_->read(certificate);
+  return peer ? std::string(to_string((*peer)->identity.role)) + " " + (*peer)->identity.id
+              : remote;
 }
 
 server::Observer::Options Server::observer_options() {

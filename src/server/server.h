@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/random.h"
 #include "base/result.h"
@@ -65,6 +66,9 @@ class Server {
 
   [[nodiscard]] Status start_http();
   [[nodiscard]] server::Observer::Options observer_options();
+  /// Who has shown this certificate, or the host it comes from.
+  [[nodiscard]] std::string client_name(std::string_view certificate,
+                                        const std::string& remote) const;
   [[nodiscard]] int descriptors_max(const ServerConfig& config) const;
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);

@@ -2,10 +2,10 @@
 
 #include <signal.h>
 #include <sys/wait.h>
-#include <fstream>
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <utility>
 
 #include "base/check.h"
@@ -17,6 +17,19 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::chrono::seconds kGenerous{90};
+
+/// Whether it holds the lock of a directory, which nobody takes from one that is frozen.
+bool holds_a_lock(pid_t pid) {
+  std::ifstream locks("/proc/locks");
+  const std::string holder = " " + std::to_string(pid) + " ";
+  for (std::string line; std::getline(locks, line);) {
+    const bool held = line.find(" FLOCK ") != std::string::npos;
+    if (held && line.find("->") == std::string::npos && line.find(holder) != std::string::npos) {
+      return true;
+    }
+  }
+  return false;
+}
 
 Claim claim_of(const Json& line, const std::string& who) {
   const auto time = [&](const char* name) {
@@ -53,19 +66,6 @@ void Worker::kill() {
   process_.kill();
   frozen_ = false;
   reader_.join();
-}
-
-/// Whether it holds the lock of a directory, which nobody takes from one that is frozen.
-static bool holds_a_lock(pid_t pid) {
-  std::ifstream locks("/proc/locks");
-  const std::string holder = " " + std::to_string(pid) + " ";
-  for (std::string line; std::getline(locks, line);) {
-    const bool held = line.find(" FLOCK ") != std::string::npos;
-    if (held && line.find("->") == std::string::npos && line.find(holder) != std::string::npos) {
-      return true;
-    }
-  }
-  return false;
 }
 
 void Worker::freeze() {

@@ -54,7 +54,8 @@ RequestLimits::Buckets::Buckets(const RequestLimitOptions& options, MonoTime now
     : each{ClientLimiter(limiter(options.heartbeat), now),
            ClientLimiter(limiter(options.register_node), now),
            ClientLimiter(limiter(options.deregister), now),
-           ClientLimiter(limiter(options.get_topology), now)},
+           ClientLimiter(limiter(options.get_topology), now),
+           ClientLimiter(limiter(options.read), now)},
       heartbeats(options.all_heartbeats, now),
       registers(options.all_registers, now),
       writes(options.all_writes, now) {}
@@ -82,6 +83,7 @@ std::array<TokenBucket*, 3> RequestLimits::concerned(LimitedCall call, std::stri
     case LimitedCall::kDeregister:
       return {own(), nullptr, &buckets_->writes};
     case LimitedCall::kGetTopology:
+    case LimitedCall::kRead:
       return {own(), nullptr, nullptr};
     case LimitedCall::kWrite:
       return {nullptr, nullptr, &buckets_->writes};

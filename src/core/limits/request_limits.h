@@ -20,6 +20,7 @@ enum class LimitedCall {
   kRegister,
   kDeregister,
   kGetTopology,
+  kRead,   ///< Of what is stored.
   kWrite,  ///< Any other change; counted for all clients together only.
 };
 
@@ -32,6 +33,7 @@ struct RequestLimitOptions {
   Rate register_node{10, 2};
   Rate deregister{10, 2};
   Rate get_topology{100, 10};
+  Rate read{60'000, 2'000};
   std::uint32_t watches = 10;   ///< Open at a time.
   std::uint32_t calls = 1'000;  ///< Likewise, of any kind.
   // All clients together.
@@ -77,7 +79,7 @@ class RequestLimits {
  private:
   struct Buckets {
     Buckets(const RequestLimitOptions& options, MonoTime now);
-    std::array<ClientLimiter, 4> each;  ///< By LimitedCall, without kWrite.
+    std::array<ClientLimiter, 5> each;  ///< By LimitedCall, without kWrite.
     TokenBucket heartbeats;
     TokenBucket registers;
     TokenBucket writes;

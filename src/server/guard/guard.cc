@@ -59,10 +59,17 @@ const char* words(LimitedCall what) {
       return "deregisters too often";
     case LimitedCall::kGetTopology:
       return "asks for the topology too often";
+    case LimitedCall::kRead:
+      return "reads too often";
     case LimitedCall::kWrite:
       return "writes, with all others, too often";
   }
   return "asks too often";
+}
+
+/// Whether it is counted for each node that the client speaks for.
+bool for_a_node(LimitedCall what) {
+  return what != LimitedCall::kWrite && what != LimitedCall::kRead;
 }
 
 /// The label of a metric.
@@ -76,6 +83,8 @@ const char* reason(LimitedCall call) {
       return "deregistrations";
     case LimitedCall::kGetTopology:
       return "topology";
+    case LimitedCall::kRead:
+      return "reads";
     case LimitedCall::kWrite:
       return "writes";
   }
@@ -243,7 +252,7 @@ bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string
   if (caller == nullptr) return deny(call, may_speak_for(nullptr, subject).error()), false;
   caller->subject = subject;
   if (!limited(*caller)) return true;
-  const std::string key = caller->limit_key(what == LimitedCall::kWrite ? "" : subject);
+  const std::string key = caller->limit_key(for_a_node(what) ? subject : "");
   if (const auto wait = limits_->take(what, key, loop_.now())) {
     count_limited(reason(what));
     call->finish(rpc::to_status(too_often(caller->name(), words(what), *wait)));

@@ -180,7 +180,7 @@ Metrics::Metrics()
     store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
-  for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "writes",
+  for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "reads", "writes",
                              "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }

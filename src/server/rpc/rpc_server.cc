@@ -67,6 +67,7 @@ class RpcServer::Impl {
     options.descriptors_max = options_.descriptors_max;
     options.connection_refused = options_.connection_refused;
     options.cut = options_.cut;
+    options.client = options_.client;
     if (options_.tls) {
       options.tls = options_.tls->accept;
       options.connection_age_max = options_.tls->connection_age_max;

@@ -57,6 +57,8 @@ struct RpcServerOptions {
   std::function<void(Breach breach, const std::string& remote, std::string_view certificate,
                      const std::string& why)>
       cut{};
+  /// Who a client is whose bytes are counted; as in ServerOptions.
+  std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
   std::optional<RpcTls> tls{};  ///< None: plaintext.
   /// Asked first, about every call, health and reflection included; false when it has ended the
   /// call. Empty: all may call.

@@ -45,7 +45,9 @@ void StoreService::add_to(rpc::Router& router) {
   const std::string service = "/muster.v1.StoreService/";
   router.add(service + "Get", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreGetRequest>(
-        call, [this](const auto& c, const auto& request, const auto&) { Get(c, request); });
+        call, [this](const auto& c, const auto& request, const auto&) {
+          if (cluster_.guard().charge(c, LimitedCall::kRead, request.key())) Get(c, request);
+        });
   });
   router.add(service + "Put", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StorePutRequest>(
@@ -64,7 +66,9 @@ void StoreService::add_to(rpc::Router& router) {
   });
   router.add(service + "List", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreListRequest>(
-        call, [this](const auto& c, const auto& request, const auto&) { List(c, request); });
+        call, [this](const auto& c, const auto& request, const auto&) {
+          if (cluster_.guard().charge(c, LimitedCall::kRead, request.prefix())) List(c, request);
+        });
   });
   router.add(service + "Watch", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreWatchRequest>(

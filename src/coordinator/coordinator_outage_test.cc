@@ -118,7 +118,7 @@ TEST_F(OutageTest, AnAbsurdlyHighEpochIsCountedOnFrom) {
     auto* leader = world.leader();
     ASSERT_NE(leader, nullptr);
     EXPECT_EQ(leader->coordinator->epoch(), Epoch(kAbsurd + term));
-    leader->process->post([&] { leader->coordinator->step_down({}, 1min, [] {}); });
+    leader->process->post([leader] { leader->coordinator->step_down({}, 1min, [] {}); });
   }
 }
 

@@ -300,9 +300,11 @@ void each_stranger(const std::function<void(pid_t)>& stranger) {
   std::vector<pid_t> found;
   {
     const MutexLock lock(spawned().mutex);
-    each_child(::getpid(), [&](pid_t pid) { found.push_back(pid); });
-    const auto& own = spawned().pids;
-    std::erase_if(found, [&own](pid_t pid) { return own.contains(pid); });
+    std::vector<pid_t> all;
+    each_child(::getpid(), [&](pid_t pid) { all.push_back(pid); });
+    for (const pid_t pid : all) {
+      if (!spawned().pids.contains(pid)) found.push_back(pid);
+    }
   }
   for (const pid_t pid : found) {
     stranger(pid);

@@ -142,7 +142,8 @@ TEST_F(QueueAttemptTest, UnderRandomFaultsNoMessageDiesUnrun) {
       }
       shared.clock.advance(31s);
     }
-    for (const auto& letter : *hand.plugin.dead_letters()) {
+    const auto letters = hand.plugin.dead_letters();
+    for (const auto& letter : *letters) {
       EXPECT_TRUE(ran.contains(letter.message.id)) << "dead and never run: " << letter.reason;
     }
   }

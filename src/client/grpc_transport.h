@@ -5,8 +5,8 @@
 
 #include "base/result.h"
 #include "client/completion_loop.h"
-#include "platform/pki/tls_files.h"
 #include "client/transport.h"
+#include "platform/pki/tls_files.h"
 
 namespace muster::client {
 

@@ -136,8 +136,8 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                       std::to_string(c.limits.watches) + "|" + std::to_string(c.limits.calls) +
                       "|" + std::to_string(c.connections) + "|";
     for (const Rate& each :
-         {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology, c.limits.read,
-          c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {
+         {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology,
+          c.limits.read, c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {
       all += std::to_string(each.per_minute) + ":" + std::to_string(each.burst) + "|";
     }
     for (const auto& peer : c.peers) all += peer.id + "=" + peer.address.to_string() + ",";

@@ -180,8 +180,8 @@ Metrics::Metrics()
     store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
     store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
   }
-  for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "reads", "writes",
-                             "watches", "calls", "connections"}) {
+  for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "reads",
+                             "writes", "watches", "calls", "connections"}) {
     rejections_.Add({{"reason", reason}});
   }
   for (const auto breach : {rpc::Breach::kProtocol, rpc::Breach::kHeaders, rpc::Breach::kResets,

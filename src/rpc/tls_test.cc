@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 #include "platform/system_clock.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
+#include "rpc/socket_bio.h"
 
 namespace muster::rpc {
 namespace tls_test {
@@ -94,6 +96,9 @@ class RpcTlsTest : public ::testing::Test {
   Outcome ask(const std::string& host, const std::shared_ptr<ClientTls>& tls, std::size_t size) {
     ChannelOptions options{.host = host, .port = port_};
     options.tls = [tls, host] { return tls->to(host); };
+    return ask_at(options, size);
+  }
+  Outcome ask_at(const ChannelOptions& options, std::size_t size) {
     SendTurn turn(loop_);
     Channel channel(loop_, turn, options, Random(1));
     std::optional<Outcome> outcome;
@@ -137,7 +142,9 @@ TEST_F(RpcTlsTest, AServerMustHoldTheNameThatWasAsked) {
   const Outcome outcome = ask("127.0.0.1");
   EXPECT_EQ(outcome.code, Code::kUnavailable);
   EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
-  EXPECT_THAT(outcome.message, HasSubstr("certificate verify failed"));
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTls);
+  EXPECT_EQ(outcome.trouble.text,
+            "the TLS handshake failed: certificate verify failed (IP address mismatch)");
 }
 
 TEST_F(RpcTlsTest, ANameIsCheckedLikeAnAddress) {
@@ -150,14 +157,55 @@ TEST_F(RpcTlsTest, WhoeverIsUnknownIsNotLetIn) {
   show(Authority().issue({"client"}, {}));
   const Outcome outcome = ask("127.0.0.1");
   EXPECT_FALSE(outcome.ok());
-  EXPECT_NE(outcome.word, Outcome::Word::kServer);
+  // The handshake is over for the client before the server has looked at its certificate.
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTurnedAway) << outcome.message;
   EXPECT_THAT(certificates_, ::testing::IsEmpty());
+}
+
+TEST_F(RpcTlsTest, WhoeverComesWithoutTlsIsHungUpOn) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  const Outcome outcome = ask_at(ChannelOptions{.host = "127.0.0.1", .port = port_}, 10);
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kClosed) << outcome.message;
+}
+
+TEST_F(RpcTlsTest, AServerWithoutTlsIsNotUnderstood) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  Server plain(loop_, ServerOptions{}, [](const CallPtr&) { FAIL(); });
+  port_ = plain.start().value();
+  const Outcome outcome = ask("127.0.0.1");
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTls);
+  EXPECT_EQ(outcome.trouble.text, "the TLS handshake failed: wrong version number");
+}
+
+TEST_F(RpcTlsTest, AServerThatDoesNotOfferHttp2IsNone) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  SSL_CTX_set_alpn_select_cb(context_.get(), nullptr, nullptr);
+  const Outcome outcome = ask("127.0.0.1");
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kNotGrpc);
+  EXPECT_EQ(outcome.trouble.text, "TLS did not agree on HTTP/2");
 }
 
 TEST_F(RpcTlsTest, TheOlderTlsIsRefusedUnlessAllowed) {
   serve(authority_.issue({}, {"127.0.0.1"}), TLS1_2_VERSION);
   EXPECT_FALSE(ask("127.0.0.1").ok());
   EXPECT_TRUE(ask("127.0.0.1", 10, true).ok());
+}
+
+// The programs ignore the signal; those that use the library need not.
+TEST_F(RpcTlsTest, WritingToWhoeverIsGoneRaisesNoSignal) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
+  const UniqueFd here(sockets[0]);
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(new_socket_bio(here.get()), BIO_free);
+  ASSERT_EQ(BIO_write(bio.get(), "x", 1), 1);
+  ::close(sockets[1]);
+  EXPECT_LT(BIO_write(bio.get(), "x", 1), 0);
+  EXPECT_EQ(errno, EPIPE);
+  EXPECT_EQ(BIO_should_retry(bio.get()), 0);
 }
 
 TEST_F(RpcTlsTest, FilesAreLookedAtForEachConnection) {

@@ -117,6 +117,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
 
   void retire_if_leaving() {
     if (link_ && link_->leaving()) retired_.push_back(std::exchange(link_, nullptr));
+    if (retired_.empty()) return;
     // Not now: this may be within a call of its session's.
     loop_.post(lifetime_.wrap(
         [this] { std::erase_if(retired_, [](const auto& link) { return link->spent(); }); }));
@@ -245,7 +246,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
 
   void arm_look() {
     const ConnectionOptions& c = options_.connection;
-    const Duration every = std::min({c.ready_within, c.ask_after, c.answer_within}) / 4;
+    Duration every = std::min(c.ask_after, c.answer_within);
+    if (link_ && !link_->ready()) every = std::min(every, c.ready_within);
+    every /= 4;
     look_.arm(std::clamp<Duration>(every, 10ms, 5s), [this] {
       auto links = retired_;
       if (link_) links.push_back(link_);

@@ -7,49 +7,16 @@
 #include <filesystem>
 #include <fstream>
 
-#include "platform/pki/issue.h"
-#include "platform/system_clock.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
 #include "rpc/socket_bio.h"
+#include "rpc/tls_test_authority.h"
 
 namespace muster::rpc {
 namespace tls_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct Pair {
-  std::string cert;
-  std::string key;
-};
-
-/// An authority and what it vouches for.
-class Authority {
- public:
-  Authority() {
-    order_.common_name = "Test CA";
-    order_.use = pki::CertificateOrder::Use::kAuthority;
-    order_.not_before = std::chrono::floor<std::chrono::seconds>(system_wall_now()) - 1h;
-    order_.not_after = order_.not_before + 48h;
-    own_.emplace(pki::issue_authority(order_, key_).value());
-  }
-  [[nodiscard]] std::string pem() const { return own_->to_pem(); }
-  [[nodiscard]] Pair issue(std::vector<std::string> names, std::vector<std::string> addresses) {
-    const auto key = pki::PrivateKey::generate(pki::KeyType::kEcP256).value();
-    pki::CertificateOrder order = order_;
-    order.common_name = "someone";
-    order.use = pki::CertificateOrder::Use::kServerAndClient;
-    order.dns_names = std::move(names);
-    order.ip_addresses = std::move(addresses);
-    return {pki::issue(order, key, *own_, key_).value().to_pem(), key.to_pem()};
-  }
-
- private:
-  pki::PrivateKey key_ = pki::PrivateKey::generate(pki::KeyType::kEcP256).value();
-  pki::CertificateOrder order_;
-  std::optional<pki::Certificate> own_;
-};
 
 /// A server that answers every call with its request, and a client beside it.
 class RpcTlsTest : public ::testing::Test {
@@ -67,12 +34,12 @@ class RpcTlsTest : public ::testing::Test {
     std::ofstream(dir_ + "/" + name, std::ios::trunc) << text;
     return dir_ + "/" + name;
   }
-  void show(const Pair& pair) {
+  void show(const TestPair& pair) {
     write("cert", pair.cert);
     write("key", pair.key);
   }
 
-  void serve(const Pair& pair, int version = TLS1_3_VERSION) {
+  void serve(const TestPair& pair, int version = TLS1_3_VERSION) {
     context_ = tls_context({authority_.pem(), pair.cert, pair.key}, true).value();
     SSL_CTX_set_max_proto_version(context_.get(), version);
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
@@ -114,7 +81,7 @@ class RpcTlsTest : public ::testing::Test {
   }
 
   EventLoop loop_;
-  Authority authority_;
+  TestAuthority authority_;
   std::string dir_;
   TlsFiles files_;
   SslContext context_;
@@ -154,7 +121,7 @@ TEST_F(RpcTlsTest, ANameIsCheckedLikeAnAddress) {
 
 TEST_F(RpcTlsTest, WhoeverIsUnknownIsNotLetIn) {
   serve(authority_.issue({}, {"127.0.0.1"}));
-  show(Authority().issue({"client"}, {}));
+  show(TestAuthority().issue({"client"}, {}));
   const Outcome outcome = ask("127.0.0.1");
   EXPECT_FALSE(outcome.ok());
   // The handshake is over for the client before the server has looked at its certificate.
@@ -212,7 +179,7 @@ TEST_F(RpcTlsTest, FilesAreLookedAtForEachConnection) {
   serve(authority_.issue({}, {"127.0.0.1"}));
   const auto tls = ClientTls::open(files_).value();
   EXPECT_TRUE(ask("127.0.0.1", tls, 10).ok());
-  const Pair next = authority_.issue({"another"}, {});
+  const TestPair next = authority_.issue({"another"}, {});
   write("cert", next.cert);
   // The certificate of one and the key of another: the former are used.
   EXPECT_TRUE(ask("127.0.0.1", tls, 10).ok());

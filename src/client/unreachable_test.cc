@@ -60,8 +60,8 @@ class UnreachableTest : public ::testing::Test {
     });
   }
   /// A server of ours, with TLS when there is a pair to show, which must not be called.
-  void serve(const std::optional<rpc::TestPair>& pair) {
-    rpc::ServerOptions options;
+  void serve(const std::optional<rpc::TestPair>& pair, const std::string& host = "127.0.0.1") {
+    rpc::ServerOptions options{.host = host};
     if (pair) {
       context_ = rpc::tls_context({authority_.pem(), pair->cert, pair->key}).value();
       SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
@@ -71,7 +71,9 @@ class UnreachableTest : public ::testing::Test {
     }
     thread_.run([&] {
       server_.emplace(thread_.loop(), options, [](const rpc::CallPtr&) { FAIL(); });
-      server_name_ = "127.0.0.1:" + std::to_string(server_->start().value());
+      const auto port = server_->start();
+      const std::string named = host == "::1" ? "[::1]" : host;
+      server_name_ = port ? named + ":" + std::to_string(*port) : "";
     });
   }
 
@@ -154,6 +156,12 @@ TEST_F(UnreachableTest, ACertificateThatDoesNotHoldTheName) {
   serve(authority_.issue({"elsewhere"}, {}));
   EXPECT_THAT(says(files()), HasSubstr("the TLS handshake failed: certificate verify failed (IP "
                                        "address mismatch)"));
+}
+
+TEST_F(UnreachableTest, ACertificateThatDoesNotHoldTheAddressInBrackets) {
+  serve(authority_.issue({"elsewhere"}, {"::2"}), "::1");
+  if (server_name_.empty()) GTEST_SKIP() << "no IPv6 here";
+  EXPECT_THAT(says(files()), HasSubstr("certificate verify failed (IP address mismatch)"));
 }
 
 TEST_F(UnreachableTest, AServerOfAnotherAuthority) {

@@ -1,4 +1,3 @@
-#include <grpc/support/log.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -59,8 +58,6 @@ int main(int argc, char** argv) {
                      "\n");
       },
       LogLevel::kWarn);
-  // What gRPC finds is told once, in the command's own words; GRPC_VERBOSITY brings its log back.
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
   const char* no_color = std::getenv("NO_COLOR");
   const bool seen = ::isatty(STDOUT_FILENO) == 1;
   const bool colour = seen && (no_color == nullptr || *no_color == '\0');

@@ -62,7 +62,7 @@ Result<std::uint64_t> copy_from(Runtime& runtime, const std::string& server, con
 
 Result<std::uint64_t> backup(Client& client, const BackupSink& sink, const CallOptions& options) {
   Runtime& runtime = client.runtime();
-  if (runtime.loop().on_thread()) {
+  if (runtime.on_thread()) {
     return {Errc::kInvalid, "a transfer from a callback of its own client would wait for itself"};
   }
   // The leader's state is the newest, but every server reads the same log.

@@ -20,7 +20,7 @@ Client::Client(std::unique_ptr<Runtime> runtime) : runtime_(std::move(runtime)) 
 Client::~Client() {
   // A mistake in the program that uses the library, and no server's doing: the client's own thread
   // would wait for itself.
-  MUSTER_CHECK(!runtime_->loop().on_thread());
+  MUSTER_CHECK(!runtime_->on_thread());
 }
 
 Error Client::would_wait_for_itself() {

@@ -38,7 +38,7 @@ class Client {
   /// Not on the client's own thread (from a callback): it would wait for itself. kInvalid there.
   template <typename Request>
   Result<typename Request::Answer> call(const Request& request, const CallOptions& options = {}) {
-    if (runtime_->loop().on_thread()) return would_wait_for_itself();
+    if (runtime_->on_thread()) return would_wait_for_itself();
     auto answer = async(request, options).get();
     if (!answer) return explained(answer.error());
     return answer;

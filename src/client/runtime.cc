@@ -82,7 +82,7 @@ Result<std::unique_ptr<Runtime>> Runtime::open(std::vector<std::string> servers,
     server = *std::move(address);
   }
   if (Status status = retry.validate(); !status) return status.error();
-  auto transport = GrpcTransport::open(tls);
+  auto transport = RpcTransport::open(tls);
   if (!transport) return transport.error();
   std::unique_ptr<Runtime> runtime(new Runtime(std::move(*transport), servers, tls));
   runtime->run([&] {
@@ -107,8 +107,8 @@ Runtime::~Runtime() {
 }
 
 void Runtime::run(const std::function<void()>& task) {
-  if (loop().on_thread()) return task();
-  loop().run(task);
+  if (on_thread()) return task();
+  transport_->thread().run(task);
 }
 
 }  // namespace muster::client

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "client/caller.h"
-#include "client/grpc_transport.h"
+#include "client/rpc_transport.h"
 
 namespace muster::client {
 
@@ -25,7 +25,8 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  [[nodiscard]] CompletionLoop& loop() { return transport_->loop(); }
+  [[nodiscard]] EventLoop& loop() { return transport_->loop(); }
+  [[nodiscard]] bool on_thread() const { return transport_->thread().on_thread(); }
   [[nodiscard]] Caller& caller() { return *caller_; }
   /// Why TLS keeps this client from its servers, after a call that reached none of them; none when
   /// that is not the reason. Blocks for up to `limit`, the resolver apart: not for the loop's
@@ -35,12 +36,12 @@ class Runtime {
   void run(const std::function<void()>& task);
 
  private:
-  Runtime(std::unique_ptr<GrpcTransport> transport, std::vector<std::string> servers, TlsFiles tls)
+  Runtime(std::unique_ptr<RpcTransport> transport, std::vector<std::string> servers, TlsFiles tls)
       : servers_(std::move(servers)), tls_(std::move(tls)), transport_(std::move(transport)) {}
 
   const std::vector<std::string> servers_;
   const TlsFiles tls_;
-  std::unique_ptr<GrpcTransport> transport_;
+  std::unique_ptr<RpcTransport> transport_;
   std::unique_ptr<Caller> caller_;
 };
 

@@ -48,7 +48,7 @@ class Connection {
                                                        StreamEvents events) = 0;
 };
 
-/// What clients need of a network. The real one is grpc_transport.h; tests have one of their own.
+/// What clients need of a network. The real one is rpc_transport.h; tests have one of their own.
 class Transport {
  public:
   virtual ~Transport() = default;

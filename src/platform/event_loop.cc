@@ -267,7 +267,14 @@ void EventLoop::serve_descriptors(int timeout_ms) {
   }
 }
 
+LoopThread::~LoopThread() {
+  MUSTER_CHECK(!on_thread());
+  loop_.stop();
+  thread_.join();
+}
+
 void LoopThread::run(const std::function<void()>& task) {
+  MUSTER_CHECK(!on_thread());
   std::promise<void> done;
   loop_.post([&] {
     task();

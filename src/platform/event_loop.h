@@ -95,20 +95,19 @@ class EventLoop final : public Loop {
   std::unique_ptr<Sentry> sentry_;  ///< There while the loop waits elsewhere.
 };
 
-/// An EventLoop on a thread of its own. Destroying it stops the loop and joins the thread.
+/// An EventLoop on a thread of its own. Destroying it, from another thread, stops the loop and
+/// joins the thread.
 class LoopThread {
  public:
   LoopThread() : thread_([this] { loop_.run(); }) {}
-  ~LoopThread() {
-    loop_.stop();
-    thread_.join();
-  }
+  ~LoopThread();
   LoopThread(const LoopThread&) = delete;
   LoopThread& operator=(const LoopThread&) = delete;
 
   [[nodiscard]] EventLoop& loop() { return loop_; }
   /// Runs `task` on the loop and waits for it. Not from the loop itself.
   void run(const std::function<void()>& task);
+  [[nodiscard]] bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
  private:
   EventLoop loop_;

@@ -20,7 +20,7 @@ Result<std::vector<SocketAddress>> look_up(const std::string& host, std::uint16_
   addrinfo* found = nullptr;
   const int failed = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (failed != 0) {
-    return {Errc::kUnavailable, host + " stands for no address: " + ::gai_strerror(failed)};
+    return {Errc::kUnavailable, host + " cannot be resolved: " + ::gai_strerror(failed)};
   }
   std::vector<SocketAddress> addresses;
   for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {

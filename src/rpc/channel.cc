@@ -15,9 +15,10 @@ namespace {
 constexpr std::string_view kLocal = "unix:";
 /// As much of a call that was sent is kept, so that it can be sent once more.
 constexpr std::size_t kKeptMax = 64 * 1024;
+constexpr const char* kClientClosed = "the client was closed";
 
 Outcome never_left(const std::string& why) {
-  return {Code::kUnavailable, why, Outcome::Word::kNeverLeft, {}};
+  return {Code::kUnavailable, why, Outcome::Word::kNeverLeft, {}, {Trouble::Kind::kOther, why}};
 }
 
 }  // namespace
@@ -54,12 +55,13 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
       call->deadline.arm(*by, [this, weak = std::weak_ptr(call), self = weak_from_this()] {
         const auto late = weak.lock();
         if (!late) return;
+        Outcome outcome{
+            Code::kDeadlineExceeded, "there was no answer in time", Outcome::Word::kNobody, {}, {}};
         const bool left = late->link != nullptr || late->again;
+        if (!left) outcome = self.expired() ? never_left(kClientClosed) : unreachable(awaited());
+        outcome.code = Code::kDeadlineExceeded;
         if (!self.expired()) give_up(*late);
-        late->end({Code::kDeadlineExceeded,
-                   "there was no answer in time",
-                   left ? Outcome::Word::kNobody : Outcome::Word::kNeverLeft,
-                   {}});
+        late->end(std::move(outcome));
       });
     }
     waiting_.push_back(call);
@@ -85,7 +87,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     lifetime_.renew();
     look_.cancel();
     for (const CallStatePtr& call : std::exchange(waiting_, {})) {
-      call->end_soon(never_left("the client was closed"));
+      call->end_soon(never_left(kClientClosed));
     }
     auto links = std::exchange(retired_, {});
     if (link_) links.push_back(std::exchange(link_, nullptr));
@@ -117,23 +119,37 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
 
   void retire_if_leaving() {
     if (link_ && link_->leaving()) retired_.push_back(std::exchange(link_, nullptr));
+    if (retired_.empty()) return;
     // Not now: this may be within a call of its session's.
     loop_.post(lifetime_.wrap(
         [this] { std::erase_if(retired_, [](const auto& link) { return link->spent(); }); }));
   }
 
+  [[nodiscard]] Outcome unreachable(Trouble why) const {
+    Outcome outcome = never_left(server_ + " cannot be reached: " + why.text);
+    outcome.trouble = std::move(why);
+    return outcome;
+  }
+
+  /// What calls wait for that have not left.
+  [[nodiscard]] Trouble awaited() const {
+    if (resolving_) return {Trouble::Kind::kName, "looking up the name took too long"};
+    if (link_ && !link_->ready()) return link_->connection()->awaited();
+    return {Trouble::Kind::kOther, "the server took no further call in time"};
+  }
+
   void fail_waiting() {
     for (const CallStatePtr& call : std::exchange(waiting_, {})) {
-      call->end_soon(never_left(server_ + " cannot be reached: " + trouble_));
+      call->end_soon(unreachable(trouble_));
     }
   }
 
   void connect() {
     addresses_.clear();
-    trouble_.clear();
+    trouble_ = {};
     if (options_.host.starts_with(kLocal)) {
       const auto local = Resolver::local(options_.host.substr(kLocal.size()));
-      if (!local) return attempt_failed(local.error());
+      if (!local) return attempt_failed({Trouble::Kind::kOther, local.error().message});
       addresses_.push_back(*local);
       return try_next();
     }
@@ -141,7 +157,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     resolver_.resolve(options_.host, options_.port,
                       lifetime_.wrap([this](Result<std::vector<SocketAddress>> found) {
                         resolving_ = false;
-                        if (!found) return attempt_failed(found.error());
+                        if (!found) {
+                          return attempt_failed({Trouble::Kind::kName, found.error().message});
+                        }
                         addresses_.assign(found->begin(), found->end());
                         try_next();
                       }));
@@ -155,19 +173,20 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
       if (!fd.valid() || (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address.bytes),
                                     address.size) != 0 &&
                           errno != EINPROGRESS)) {
-        trouble_ = std::system_category().message(errno);
+        const int error = errno;
+        trouble_ = {trouble_kind(error), std::system_category().message(error)};
         continue;
       }
       return begin(std::move(fd));
     }
-    attempt_failed({Errc::kUnavailable, trouble_});
+    attempt_failed(trouble_);
   }
 
   void begin(UniqueFd fd) {
     SslPtr ssl(nullptr, SSL_free);
     if (options_.tls) {
       Result<SslPtr> made = options_.tls();
-      if (!made) return attempt_failed(made.error());
+      if (!made) return attempt_failed({Trouble::Kind::kTls, made.error().message});
       ssl = *std::move(made);
     }
     // The link is told apart by its address: it may end after another has taken its place.
@@ -178,10 +197,10 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
         .room = lifetime_.wrap([this] { schedule_pump(); }),
         .unseen =
             [this, alive = lifetime_.token()](const CallStatePtr& call) {
-              if (alive.expired()) return call->end_soon(never_left("the client was closed"));
+              if (alive.expired()) return call->end_soon(never_left(kClientClosed));
               unseen(call);
             },
-        .ended = lifetime_.wrap([this, which](const Error& why) { ended(which, why); })};
+        .ended = lifetime_.wrap([this, which](const Error&) { ended(which); })};
     auto connection = std::make_shared<Connection>(
         loop_, turn_, std::move(fd), std::move(ssl), Session::Side::kClient, options_.connection,
         *link,
@@ -210,18 +229,18 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     schedule_pump();
   }
 
-  void ended(const ClientLink* which, const Error& why) {
+  void ended(ClientLink* which) {
     std::erase_if(retired_, [&](const auto& link) { return link.get() == which; });
     if (link_.get() != which) return;
     // Its session may be at work further up: it goes when that is done.
     loop_.post([gone = std::exchange(link_, nullptr)] {});
-    trouble_ = why.message;
+    trouble_ = which->connection()->trouble();
     if (!which->was_ready()) return try_next();
     schedule_pump();
   }
 
-  void attempt_failed(const Error& why) {
-    trouble_ = why.message;
+  void attempt_failed(Trouble why) {
+    trouble_ = std::move(why);
     retry_at_ = loop_.now() + random_.between(backoff_ / 2, backoff_);
     backoff_ = std::min(options_.backoff_max, backoff_ * 2);
     fail_waiting();
@@ -229,7 +248,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
 
   void arm_look() {
     const ConnectionOptions& c = options_.connection;
-    const Duration every = std::min({c.ready_within, c.ask_after, c.answer_within}) / 4;
+    Duration every = std::min(c.ask_after, c.answer_within);
+    if (link_ && !link_->ready()) every = std::min(every, c.ready_within);
+    every /= 4;
     look_.arm(std::clamp<Duration>(every, 10ms, 5s), [this] {
       auto links = retired_;
       if (link_) links.push_back(link_);
@@ -255,7 +276,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
   bool resolving_ = false;
   bool pumping_ = false;
   MonoTime retry_at_{};
-  std::string trouble_;
+  Trouble trouble_;
   Lifetime lifetime_;
 };
 

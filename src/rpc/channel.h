@@ -19,6 +19,7 @@
 #include "rpc/connection.h"
 #include "rpc/headers.h"
 #include "rpc/payload.h"
+#include "rpc/trouble.h"
 
 namespace muster::rpc {
 
@@ -35,6 +36,8 @@ struct Outcome {
   std::string message{};
   Word word = Word::kServer;
   HeaderBlock trailers{};
+  /// What kept a call from leaving, or that its answer is not gRPC's; otherwise of no meaning.
+  Trouble trouble{};
 
   [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };

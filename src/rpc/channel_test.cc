@@ -63,8 +63,9 @@ class ScriptedServer {
         server.headers[std::string(block[i].name)] = block[i].value;
       }
       Session& session = connection->session();
-      if (method[id] == "/http") {
-        const std::vector<Header> page = {{":status", "503"}, {"content-type", "text/html"}};
+      if (method[id].starts_with("/http/")) {
+        const std::string status = method[id].substr(6);
+        const std::vector<Header> page = {{":status", status}, {"content-type", "text/html"}};
         session.finish(id, page);
       } else if (method[id] == "/refuse") {
         const std::vector<Header> refusal = {{":status", "200"},
@@ -182,7 +183,7 @@ TEST_F(ChannelTest, NamesAreLookedUp) {
   const Told told = ask(*channel_to(1, "no-such-host.invalid"), "/echo");
   EXPECT_EQ(told.outcome->code, Code::kUnavailable);
   EXPECT_EQ(told.outcome->word, Outcome::Word::kNeverLeft);
-  EXPECT_NE(told.outcome->message.find("stands for no address"), std::string::npos);
+  EXPECT_NE(told.outcome->message.find("cannot be resolved"), std::string::npos);
 }
 
 TEST_F(ChannelTest, StreamsGoBothWays) {
@@ -219,7 +220,20 @@ TEST_F(ChannelTest, RefusalsAreTheServersWord) {
   EXPECT_EQ(told.outcome->message, "not you");
   EXPECT_EQ(told.outcome->word, Outcome::Word::kServer);
   EXPECT_EQ(told.outcome->trailers.find("leader-address"), "there:1");
-  EXPECT_EQ(ask(*channel, "/http").outcome->code, Code::kUnavailable);
+}
+
+TEST_F(ChannelTest, AnAnswerThatIsNotGrpcsIsToldFromAServers) {
+  ScriptedServer server(loop);
+  const auto channel = channel_to(server.port());
+  const Told refused = ask(*channel, "/http/404");
+  EXPECT_EQ(refused.outcome->code, Code::kUnimplemented);
+  EXPECT_EQ(refused.outcome->word, Outcome::Word::kServer);
+  EXPECT_EQ(refused.outcome->message, "the answer is of HTTP (status 404) and not of gRPC");
+  // A gateway may have passed it on before it lost its patience.
+  const Told lost = ask(*channel, "/http/504");
+  EXPECT_EQ(lost.outcome->code, Code::kUnavailable);
+  EXPECT_EQ(lost.outcome->word, Outcome::Word::kNobody);
+  EXPECT_EQ(lost.outcome->trouble.kind, Trouble::Kind::kNotGrpc);
 }
 
 TEST_F(ChannelTest, WhoeverBreaksOffHasNotAnswered) {

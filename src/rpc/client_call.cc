@@ -11,18 +11,25 @@ namespace muster::rpc {
 namespace {
 
 Outcome by_trailers(const HeaderBlock& trailers) {
-  return {parse_code(trailers.find("grpc-status")), percent_decode(trailers.find("grpc-message")),
-          Outcome::Word::kServer, trailers};
+  return {parse_code(trailers.find("grpc-status")),
+          percent_decode(trailers.find("grpc-message")),
+          Outcome::Word::kServer,
+          trailers,
+          {}};
 }
 
-/// An answer of somebody who does not speak gRPC, such as a proxy, which may have passed the call
-/// on before.
+/// An answer of somebody who does not speak gRPC, such as a proxy.
 Outcome by_http(const HeaderBlock& headers) {
-  const std::string_view status = headers.find(":status");
-  return {code_of_http(static_cast<int>(parse_unsigned(status).value_or(0))),
-          "the answer is not gRPC's, but HTTP's " + std::string(status),
-          Outcome::Word::kNobody,
-          {}};
+  const std::string status(headers.find(":status"));
+  const auto number = static_cast<int>(parse_unsigned(status).value_or(0));
+  const std::string text = "the answer is of HTTP (status " + status + ") and not of gRPC";
+  // A request that was refused as such went nowhere; a gateway in trouble may have passed it on.
+  const bool refused = number >= 400 && number < 500;
+  return {code_of_http(number),
+          text,
+          refused ? Outcome::Word::kServer : Outcome::Word::kNobody,
+          {},
+          {Trouble::Kind::kNotGrpc, text}};
 }
 
 }  // namespace

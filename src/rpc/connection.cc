@@ -13,6 +13,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/check.h"
+#include "rpc/socket_bio.h"
+
 namespace muster::rpc {
 namespace {
 
@@ -22,8 +25,24 @@ constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::size_t kSentAtOnceMax = 16 * kChunk;
 constexpr std::string_view kAlpn = "h2";
 
+constexpr const char* kClosed = "the other side closed the connection";
+
 std::string describe(int error) {
   return std::system_category().message(error);
+}
+
+/// What OpenSSL says about the call that has just failed; `error` is the system's.
+std::string describe_tls(const SSL* ssl, int error) {
+  const unsigned long code = ERR_get_error();
+  if (code == 0) return error == 0 ? kClosed : describe(error);
+  const int reason = ERR_GET_REASON(code);
+  if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return kClosed;
+  const char* text = ERR_reason_error_string(code);
+  std::string all = text == nullptr ? "error " + std::to_string(reason) : text;
+  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+    all += std::string(" (") + X509_verify_cert_error_string(SSL_get_verify_result(ssl)) + ")";
+  }
+  return all;
 }
 
 /// The host at the other end. IPv4 that came over IPv6 is IPv4.
@@ -87,7 +106,9 @@ void Connection::begin() {
   // refused for sockets that are none of TCP, and nothing depends on it.
   (void)::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (ssl_) {
-    SSL_set_fd(ssl_.get(), fd_.get());
+    BIO* socket = new_socket_bio(fd_.get());
+    MUSTER_CHECK(socket != nullptr);
+    SSL_set_bio(ssl_.get(), socket, socket);
     SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                  SSL_MODE_RELEASE_BUFFERS);
     if (side_ == Session::Side::kServer) {
@@ -97,7 +118,6 @@ void Connection::begin() {
     }
   }
   if (!connecting_) remote_ = remote_of(fd_.get());
-  if (!connecting_ && shaken_ && hooks_.ready) hooks_.ready();
   touch();
   watch();
 }
@@ -114,6 +134,7 @@ void Connection::close() {
 void Connection::end(Error why) {
   if (!fd_.valid()) return;
   const auto self = shared_from_this();
+  if (trouble_.text.empty()) trouble_.text = why.message;
   loop_.unwatch_fd(fd_.get());
   if (ssl_ && shaken_) {
     ERR_clear_error();
@@ -128,20 +149,25 @@ void Connection::end(Error why) {
 void Connection::look() {
   if (!fd_.valid()) return;
   const MonoTime now = loop_.now();
-  if (!heard_any_ && now - begun_at_ >= options_.ready_within) {
-    return end({Errc::kUnavailable, connecting_ ? "it did not answer in time"
-                                    : shaken_   ? "nothing was said in time"
-                                                : "TLS was not agreed on in time"});
+  if (!ready_ && now - begun_at_ >= options_.ready_within) {
+    trouble_ = awaited();
+    return end({Errc::kUnavailable, trouble_.text});
   }
-  if (!heard_any_) return;
+  if (!ready_) return;
   if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
-    return end({Errc::kUnavailable, "it fell silent"});
+    return end({Errc::kUnavailable, "the other side fell silent"});
   }
   if (asked_at_ == MonoTime::max() && now - heard_at_ >= options_.ask_after) {
     asked_at_ = now;
     session_.ping();
     touch();
   }
+}
+
+Trouble Connection::awaited() const {
+  if (connecting_) return {Trouble::Kind::kOther, "connecting took too long"};
+  if (!shaken_) return {Trouble::Kind::kSilent, "the TLS handshake took too long"};
+  return {Trouble::Kind::kSilent, "the other side took the connection and said nothing"};
 }
 
 void Connection::watch() {
@@ -169,9 +195,7 @@ void Connection::happened(std::uint32_t events) {
   // What is still to be sent may say why it ends.
   if (shaken_ && !connecting_ && flush() == Io::kGone) io = Io::kGone;
   in_turn_ = false;
-  if (io == Io::kGone) {
-    return end({Errc::kUnavailable, trouble_.empty() ? "the connection broke" : trouble_});
-  }
+  if (io == Io::kGone) return end({Errc::kUnavailable, trouble_.text});
   end_if_over();
   watch();
 }
@@ -179,6 +203,7 @@ void Connection::happened(std::uint32_t events) {
 void Connection::end_if_over() {
   if (!fd_.valid() || !session_.over() || sent_ < outgoing_.size()) return;
   const std::string& breach = session_.breach_message();
+  if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
   end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
        breach.empty() ? "the other side ended the connection" : breach});
 }
@@ -188,35 +213,31 @@ bool Connection::finish_connecting() {
   socklen_t size = sizeof error;
   if (::getsockopt(fd_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   if (error != 0) {
-    trouble_ = describe(error);
+    gone(trouble_kind(error), describe(error));
     return false;
   }
   connecting_ = false;
   remote_ = remote_of(fd_.get());
-  if (shaken_ && hooks_.ready) hooks_.ready();
   return true;
 }
 
 Connection::Io Connection::shake() {
   tls_writes_ = false;
   ERR_clear_error();
-  const Io io = tls_result(SSL_do_handshake(ssl_.get()), "TLS was not agreed on");
+  const Io io = tls_result(SSL_do_handshake(ssl_.get()));
   if (io != Io::kDone) return io;
   const unsigned char* chosen = nullptr;
   unsigned size = 0;
   SSL_get0_alpn_selected(ssl_.get(), &chosen, &size);
   if (std::string_view(reinterpret_cast<const char*>(chosen), size) != kAlpn) {
-    trouble_ = "HTTP/2 was not agreed on";
-    return Io::kGone;
+    return gone(Trouble::Kind::kNotGrpc, "TLS did not agree on HTTP/2");
   }
   if (hooks_.shaken) {
     if (const Status let_in = hooks_.shaken(ssl_.get()); !let_in) {
-      trouble_ = let_in.error().message;
-      return Io::kGone;
+      return gone(Trouble::Kind::kTls, let_in.error().message);
     }
   }
   shaken_ = true;
-  if (hooks_.ready) hooks_.ready();
   return Io::kDone;
 }
 
@@ -228,22 +249,21 @@ Connection::Io Connection::receive() {
       tls_writes_ = false;
       ERR_clear_error();
       const int read = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
-      if (const Io io = tls_result(read, "TLS broke"); io != Io::kDone) {
+      if (const Io io = tls_result(read); io != Io::kDone) {
         return io == Io::kAgain ? Io::kDone : io;
       }
       count = static_cast<std::size_t>(read);
     } else {
       const ssize_t read = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
       if (read < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kDone;
-      if (read < 0) trouble_ = describe(errno);
-      if (read <= 0) return Io::kGone;
+      if (read <= 0) return gone(Trouble::Kind::kClosed, read < 0 ? describe(errno) : kClosed);
       count = static_cast<std::size_t>(read);
     }
     got += count;
-    heard_any_ = true;
     heard_at_ = loop_.now();
     asked_at_ = MonoTime::max();
     session_.receive({chunk.data(), count}, heard_at_);
+    if (session_.greeted() && !std::exchange(ready_, true) && hooks_.ready) hooks_.ready();
     if (!ssl_ && count < chunk.size()) return Io::kDone;
   }
   // What TLS has decoded already shows no more at the socket.
@@ -269,15 +289,12 @@ Connection::Io Connection::flush() {
     if (ssl_) {
       ERR_clear_error();
       const int written = SSL_write(ssl_.get(), from, static_cast<int>(left));
-      if (const Io io = tls_result(written, "TLS broke"); io != Io::kDone) return io;
+      if (const Io io = tls_result(written); io != Io::kDone) return io;
       count = static_cast<std::size_t>(written);
     } else {
       const ssize_t written = ::send(fd_.get(), from, left, MSG_NOSIGNAL);
       if (written < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kAgain;
-      if (written < 0) {
-        trouble_ = describe(errno);
-        return Io::kGone;
-      }
+      if (written < 0) return gone(Trouble::Kind::kClosed, describe(errno));
       count = static_cast<std::size_t>(written);
     }
     sent_ += count;
@@ -289,20 +306,21 @@ Connection::Io Connection::flush() {
   return Io::kDone;
 }
 
-Connection::Io Connection::tls_result(int result, const char* doing) {
+Connection::Io Connection::gone(Trouble::Kind kind, std::string text) {
+  if (trouble_.text.empty()) trouble_ = {kind, std::move(text)};
+  return Io::kGone;
+}
+
+Connection::Io Connection::tls_result(int result) {
   if (result > 0) return Io::kDone;
+  const int system_error = errno;
   const int error = SSL_get_error(ssl_.get(), result);
   if (error == SSL_ERROR_WANT_WRITE) tls_writes_ = true;
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return Io::kAgain;
-  if (error == SSL_ERROR_ZERO_RETURN) return Io::kGone;
-  std::array<char, 256> reason{};
-  if (const unsigned long code = ERR_get_error(); code != 0) {
-    ERR_error_string_n(code, reason.data(), reason.size());
-    trouble_ = std::string(doing) + ": " + reason.data();
-  } else {
-    trouble_ = doing;
-  }
-  return Io::kGone;
+  if (error == SSL_ERROR_ZERO_RETURN) return gone(Trouble::Kind::kTurnedAway, kClosed);
+  const std::string why = describe_tls(ssl_.get(), error == SSL_ERROR_SYSCALL ? system_error : 0);
+  if (shaken_) return gone(Trouble::Kind::kTurnedAway, "TLS: " + why);
+  return gone(Trouble::Kind::kTls, "the TLS handshake failed: " + why);
 }
 
 }  // namespace muster::rpc

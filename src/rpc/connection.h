@@ -14,6 +14,7 @@
 #include "platform/event_loop.h"
 #include "platform/unique_fd.h"
 #include "rpc/session.h"
+#include "rpc/trouble.h"
 
 namespace muster::rpc {
 
@@ -52,7 +53,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Hooks {
     /// After the handshake of TLS: whether the other side is let in. Empty: everybody is.
     std::function<Status(SSL*)> shaken{};
-    /// Bytes of HTTP/2 may go both ways from now on.
+    /// The other side has begun to speak HTTP/2. Before that nothing of a call is to be given to
+    /// the session: whoever does not get so far has certainly not seen it.
     std::function<void()> ready{};
     /// What came was given to the session; what is sent now leaves with the rest.
     std::function<void()> received{};
@@ -75,6 +77,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   /// To be called every few seconds: ends what is not ready in time, or has fallen silent.
   void look();
+  /// Why it ended, where it did so before it was ready.
+  [[nodiscard]] const Trouble& trouble() const { return trouble_; }
+  /// What it waits for, before it is ready.
+  [[nodiscard]] Trouble awaited() const;
   /// Of the host at the other end, without a port; empty when it is not known.
   [[nodiscard]] const std::string& remote() const { return remote_; }
   [[nodiscard]] bool open() const { return fd_.valid(); }
@@ -89,7 +95,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] Io shake();
   [[nodiscard]] Io receive();
   [[nodiscard]] Io flush();
-  [[nodiscard]] Io tls_result(int result, const char* doing);
+  [[nodiscard]] Io tls_result(int result);
+  /// The first trouble counts: others follow from it.
+  Io gone(Trouble::Kind kind, std::string text);
   void end(Error why);
   void end_if_over();
 
@@ -104,7 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string remote_;
   bool connecting_;
   bool shaken_;
-  bool heard_any_ = false;
+  bool ready_ = false;
   bool in_turn_ = false;     ///< Of the loop: it flushes at the end by itself.
   bool touched_ = false;     ///< It waits in the turn.
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written.
@@ -114,7 +122,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   MonoTime begun_at_{};
   MonoTime heard_at_{};
   MonoTime asked_at_ = MonoTime::max();
-  std::string trouble_;  ///< What TLS or the system said last.
+  Trouble trouble_;
 };
 
 }  // namespace muster::rpc

@@ -74,8 +74,18 @@ struct Session::Calls {
     } else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
       self.events_.on_pong();
     } else {
+      if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
       self.empty_frame_came();
     }
+    return 0;
+  }
+
+  // What nghttp2 only mentions: that the other side begins with anything but its settings.
+  static int complaint(nghttp2_session*, int code, const char*, std::size_t, void* user) {
+    if (code != NGHTTP2_ERR_SETTINGS_EXPECTED) return 0;
+    Session& self = of(user);
+    self.dead_ = true;
+    self.cut(Breach::kProtocol, "what the other side sends is not HTTP/2");
     return 0;
   }
 
@@ -152,6 +162,7 @@ Session::Session(Side side, const SessionOptions& options, SessionEvents& events
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, Calls::data);
   nghttp2_session_callbacks_set_on_stream_close_callback(calls, Calls::closed);
   nghttp2_session_callbacks_set_on_frame_send_callback(calls, Calls::sent);
+  nghttp2_session_callbacks_set_error_callback2(calls, Calls::complaint);
   nghttp2_option* option = nullptr;
   MUSTER_CHECK(nghttp2_option_new(&option) == 0);
   nghttp2_option_set_no_auto_window_update(option, 1);

@@ -80,6 +80,8 @@ class Session {
   [[nodiscard]] bool wants_to_send() const;
   /// Nothing more can come or go.
   [[nodiscard]] bool over() const;
+  /// The other side speaks HTTP/2: its settings, with which it begins, have come.
+  [[nodiscard]] bool greeted() const { return greeted_; }
   [[nodiscard]] Breach breach() const { return breach_; }
   /// In words, for the log: which limit, or what was wrong. Empty without a breach.
   [[nodiscard]] const std::string& breach_message() const { return breach_message_; }
@@ -144,6 +146,7 @@ class Session {
   std::unordered_map<StreamId, std::unique_ptr<Stream>> streams_;
   std::vector<StreamId> drained_;
   std::size_t unsent_ = 0;
+  bool greeted_ = false;
   bool gone_away_ = false;  ///< The other side has.
   bool dead_ = false;       ///< Nothing more can be sent.
   Breach breach_ = Breach::kNone;

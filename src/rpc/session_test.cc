@@ -302,5 +302,19 @@ TEST(SessionTest, UnknownStreamsAreIgnored) {
   EXPECT_EQ(pair.server.session.unsent(77), 0u);
 }
 
+TEST(SessionTest, WhoeverBeginsWithItsSettingsSpeaksHttp2) {
+  Pair pair;
+  EXPECT_TRUE(pair.client.session.greeted());
+  EXPECT_TRUE(pair.server.session.greeted());
+  End client(Session::Side::kClient);
+  client.session.receive("HTTP/1.1", client.now);
+  EXPECT_EQ(client.session.breach(), Breach::kNone) << "a frame begins with more than that";
+  client.session.receive(" 400 Bad Request\r\n", client.now);
+  EXPECT_FALSE(client.session.greeted());
+  EXPECT_EQ(client.session.breach(), Breach::kProtocol);
+  EXPECT_EQ(client.session.breach_message(), "what the other side sends is not HTTP/2");
+  EXPECT_TRUE(client.session.over());
+}
+
 }  // namespace session_test
 }  // namespace muster::rpc

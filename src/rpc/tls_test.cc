@@ -2,52 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <filesystem>
 #include <fstream>
 
-#include "platform/pki/issue.h"
-#include "platform/system_clock.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
+#include "rpc/socket_bio.h"
+#include "rpc/tls_test_authority.h"
 
 namespace muster::rpc {
 namespace tls_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-struct Pair {
-  std::string cert;
-  std::string key;
-};
-
-/// An authority and what it vouches for.
-class Authority {
- public:
-  Authority() {
-    order_.common_name = "Test CA";
-    order_.use = pki::CertificateOrder::Use::kAuthority;
-    order_.not_before = std::chrono::floor<std::chrono::seconds>(system_wall_now()) - 1h;
-    order_.not_after = order_.not_before + 48h;
-    own_.emplace(pki::issue_authority(order_, key_).value());
-  }
-  [[nodiscard]] std::string pem() const { return own_->to_pem(); }
-  [[nodiscard]] Pair issue(std::vector<std::string> names, std::vector<std::string> addresses) {
-    const auto key = pki::PrivateKey::generate(pki::KeyType::kEcP256).value();
-    pki::CertificateOrder order = order_;
-    order.common_name = "someone";
-    order.use = pki::CertificateOrder::Use::kServerAndClient;
-    order.dns_names = std::move(names);
-    order.ip_addresses = std::move(addresses);
-    return {pki::issue(order, key, *own_, key_).value().to_pem(), key.to_pem()};
-  }
-
- private:
-  pki::PrivateKey key_ = pki::PrivateKey::generate(pki::KeyType::kEcP256).value();
-  pki::CertificateOrder order_;
-  std::optional<pki::Certificate> own_;
-};
 
 /// A server that answers every call with its request, and a client beside it.
 class RpcTlsTest : public ::testing::Test {
@@ -65,12 +34,12 @@ class RpcTlsTest : public ::testing::Test {
     std::ofstream(dir_ + "/" + name, std::ios::trunc) << text;
     return dir_ + "/" + name;
   }
-  void show(const Pair& pair) {
+  void show(const TestPair& pair) {
     write("cert", pair.cert);
     write("key", pair.key);
   }
 
-  void serve(const Pair& pair, int version = TLS1_3_VERSION) {
+  void serve(const TestPair& pair, int version = TLS1_3_VERSION) {
     context_ = tls_context({authority_.pem(), pair.cert, pair.key}, true).value();
     SSL_CTX_set_max_proto_version(context_.get(), version);
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
@@ -94,6 +63,9 @@ class RpcTlsTest : public ::testing::Test {
   Outcome ask(const std::string& host, const std::shared_ptr<ClientTls>& tls, std::size_t size) {
     ChannelOptions options{.host = host, .port = port_};
     options.tls = [tls, host] { return tls->to(host); };
+    return ask_at(options, size);
+  }
+  Outcome ask_at(const ChannelOptions& options, std::size_t size) {
     SendTurn turn(loop_);
     Channel channel(loop_, turn, options, Random(1));
     std::optional<Outcome> outcome;
@@ -109,7 +81,7 @@ class RpcTlsTest : public ::testing::Test {
   }
 
   EventLoop loop_;
-  Authority authority_;
+  TestAuthority authority_;
   std::string dir_;
   TlsFiles files_;
   SslContext context_;
@@ -137,7 +109,9 @@ TEST_F(RpcTlsTest, AServerMustHoldTheNameThatWasAsked) {
   const Outcome outcome = ask("127.0.0.1");
   EXPECT_EQ(outcome.code, Code::kUnavailable);
   EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
-  EXPECT_THAT(outcome.message, HasSubstr("certificate verify failed"));
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTls);
+  EXPECT_EQ(outcome.trouble.text,
+            "the TLS handshake failed: certificate verify failed (IP address mismatch)");
 }
 
 TEST_F(RpcTlsTest, ANameIsCheckedLikeAnAddress) {
@@ -147,11 +121,39 @@ TEST_F(RpcTlsTest, ANameIsCheckedLikeAnAddress) {
 
 TEST_F(RpcTlsTest, WhoeverIsUnknownIsNotLetIn) {
   serve(authority_.issue({}, {"127.0.0.1"}));
-  show(Authority().issue({"client"}, {}));
+  show(TestAuthority().issue({"client"}, {}));
   const Outcome outcome = ask("127.0.0.1");
   EXPECT_FALSE(outcome.ok());
-  EXPECT_NE(outcome.word, Outcome::Word::kServer);
+  // The handshake is over for the client before the server has looked at its certificate.
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTurnedAway) << outcome.message;
   EXPECT_THAT(certificates_, ::testing::IsEmpty());
+}
+
+TEST_F(RpcTlsTest, WhoeverComesWithoutTlsIsHungUpOn) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  const Outcome outcome = ask_at(ChannelOptions{.host = "127.0.0.1", .port = port_}, 10);
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kClosed) << outcome.message;
+}
+
+TEST_F(RpcTlsTest, AServerWithoutTlsIsNotUnderstood) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  Server plain(loop_, ServerOptions{}, [](const CallPtr&) { FAIL(); });
+  port_ = plain.start().value();
+  const Outcome outcome = ask("127.0.0.1");
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kTls);
+  EXPECT_EQ(outcome.trouble.text, "the TLS handshake failed: wrong version number");
+}
+
+TEST_F(RpcTlsTest, AServerThatDoesNotOfferHttp2IsNone) {
+  serve(authority_.issue({}, {"127.0.0.1"}));
+  SSL_CTX_set_alpn_select_cb(context_.get(), nullptr, nullptr);
+  const Outcome outcome = ask("127.0.0.1");
+  EXPECT_EQ(outcome.word, Outcome::Word::kNeverLeft);
+  EXPECT_EQ(outcome.trouble.kind, Trouble::Kind::kNotGrpc);
+  EXPECT_EQ(outcome.trouble.text, "TLS did not agree on HTTP/2");
 }
 
 TEST_F(RpcTlsTest, TheOlderTlsIsRefusedUnlessAllowed) {
@@ -160,11 +162,24 @@ TEST_F(RpcTlsTest, TheOlderTlsIsRefusedUnlessAllowed) {
   EXPECT_TRUE(ask("127.0.0.1", 10, true).ok());
 }
 
+// The programs ignore the signal; those that use the library need not.
+TEST_F(RpcTlsTest, WritingToWhoeverIsGoneRaisesNoSignal) {
+  std::array<int, 2> sockets{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
+  const UniqueFd here(sockets[0]);
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(new_socket_bio(here.get()), BIO_free);
+  ASSERT_EQ(BIO_write(bio.get(), "x", 1), 1);
+  ::close(sockets[1]);
+  EXPECT_LT(BIO_write(bio.get(), "x", 1), 0);
+  EXPECT_EQ(errno, EPIPE);
+  EXPECT_EQ(BIO_should_retry(bio.get()), 0);
+}
+
 TEST_F(RpcTlsTest, FilesAreLookedAtForEachConnection) {
   serve(authority_.issue({}, {"127.0.0.1"}));
   const auto tls = ClientTls::open(files_).value();
   EXPECT_TRUE(ask("127.0.0.1", tls, 10).ok());
-  const Pair next = authority_.issue({"another"}, {});
+  const TestPair next = authority_.issue({"another"}, {});
   write("cert", next.cert);
   // The certificate of one and the key of another: the former are used.
   EXPECT_TRUE(ask("127.0.0.1", tls, 10).ok());

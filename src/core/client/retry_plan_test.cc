@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+
 namespace muster::client {
 namespace retry_plan_test {
 
@@ -152,14 +155,19 @@ TEST_F(RetryPlanTest, NumbersThatCannotWorkAreRefused) {
 
 TEST(RpcStatusTest, ErrorsNameTheServerAndWhatToCheck) {
   const std::string server = "host:9000";
-  const auto said = [&](const std::string& why) {
-    return to_error({RpcCode::kUnavailable, why, Reach::kUnsent, {}}, server, Effect::kOnce);
-  };
-  for (const char* why : {"Connection refused", "DNS resolution failed for host", "http1.x", ""}) {
-    EXPECT_EQ(said(why).code, Errc::kUnavailable);
-    EXPECT_NE(said(why).message.find(server), std::string::npos) << said(why).message;
-    EXPECT_NE(said(why).message.find("check"), std::string::npos) << said(why).message;
+  std::set<std::string> texts;
+  for (const Obstacle why :
+       {Obstacle::kOther, Obstacle::kName, Obstacle::kNobodyListens, Obstacle::kClosed,
+        Obstacle::kSilent, Obstacle::kNotGrpc, Obstacle::kTls, Obstacle::kTurnedAway}) {
+    const Error error = to_error({RpcCode::kUnavailable, "the cause", Reach::kUnsent, {}, {}, why},
+                                 server, Effect::kOnce);
+    EXPECT_EQ(error.code, Errc::kUnavailable);
+    for (const char* part : {server.c_str(), "; check ", " (the cause)"}) {
+      EXPECT_NE(error.message.find(part), std::string::npos) << error.message;
+    }
+    texts.insert(error.message);
   }
+  EXPECT_EQ(texts.size(), 8U);
   EXPECT_EQ(to_error(kBroken, server, Effect::kRead).code, Errc::kUnavailable);
   EXPECT_EQ(to_error(kBroken, server, Effect::kIdempotent).code, Errc::kAmbiguous);
   EXPECT_EQ(to_error(answered(RpcCode::kNotFound), server, Effect::kOnce).code, Errc::kNotFound);

@@ -1,59 +1,59 @@
 #include "core/client/rpc_status.h"
 
-#include <algorithm>
-#include <initializer_list>
-
 namespace muster::client {
 namespace {
-
-bool holds(const std::string& text, std::initializer_list<const char*> parts) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](const char* part) { return text.find(part) != std::string::npos; });
-}
 
 std::string no_grpc(const std::string& server) {
   return server + " does not speak gRPC; check address and port (musterd: 9000 unless set)";
 }
 
-std::string unreachable(const std::string& server, const RpcStatus& status) {
-  const std::string& why = status.message;
-  const std::string detail = why.empty() ? "" : " (" + why + ")";
-  if (holds(why, {"DNS resolution failed", "DNS query"})) {
-    return "the name in " + server + " cannot be resolved; check its spelling and DNS" + detail;
-  }
-  if (holds(why, {"http1", "HTTP1", "Failed parsing HTTP/2"})) return no_grpc(server) + detail;
-  if (holds(why, {"Connection refused"})) {
-    return "nobody listens at " + server + "; check the address, and that musterd runs there" +
-           detail;
-  }
-  if (holds(why, {"Socket closed"})) {
-    return server + " closed the connection; check that --cert is of its authority, and neither " +
-           "revoked nor over" + detail;
-  }
-  if (holds(why, {"SSL", "TLS", "handshake"})) {
-    return "no secure connection to " + server +
-           "; check --cacert, --cert and --key, and that the server uses TLS" + detail;
-  }
-  // What a server with TLS does to one that comes without, or without a certificate.
-  if (holds(why, {"Socket closed", "Endpoint read failed", "Connection reset"})) {
-    return server + " ends connections at once; check that it is a musterd, and whether it wants " +
-           "TLS (--cacert, --cert and --key)" + detail;
+std::string unreachable(const std::string& server, Obstacle obstacle) {
+  switch (obstacle) {
+    case Obstacle::kName:
+      return "the name in " + server + " cannot be resolved; check its spelling and DNS";
+    case Obstacle::kNobodyListens:
+      return "nobody listens at " + server + "; check the address, and that musterd runs there";
+    case Obstacle::kClosed:
+      // What a server with TLS does to a client without.
+      return server + " closes connections at once; check that it is a musterd, and whether it " +
+             "requires TLS (--cacert, --cert and --key)";
+    case Obstacle::kSilent:
+      return server + " accepts connections and says nothing; check that it is a musterd, and " +
+             "its health";
+    case Obstacle::kNotGrpc:
+      return no_grpc(server);
+    case Obstacle::kTls:
+      return "no secure connection to " + server +
+             "; check --cacert, --cert and --key, and that the server uses TLS";
+    case Obstacle::kTurnedAway:
+      return server + " closed the connection; check that --cert was issued by a CA that it " +
+             "trusts, and is neither revoked nor expired";
+    case Obstacle::kOther:
+      break;
   }
   return server + " cannot be reached; check address and port, the network, and that musterd runs" +
-         " there" + detail;
+         " there";
+}
+
+std::string detail(const RpcStatus& status) {
+  return status.message.empty() ? "" : " (" + status.message + ")";
 }
 
 std::string no_answer(const std::string& server, const RpcStatus& status) {
-  return server + " did not answer; check that it is a musterd, and its health" +
-         (status.message.empty() ? "" : " (" + status.message + ")");
+  return server + " did not answer; check that it is a musterd, and its health" + detail(status);
 }
 
 }  // namespace
 
 Error to_error(const RpcStatus& status, const std::string& server, Effect effect) {
-  if (status.reach == Reach::kUnsent) return {Errc::kUnavailable, unreachable(server, status)};
+  if (status.reach == Reach::kUnsent) {
+    return {Errc::kUnavailable, unreachable(server, status.obstacle) + detail(status)};
+  }
   const std::string said = server + ": " + status.message;
   if (status.reach == Reach::kAnswered) {
+    if (status.obstacle == Obstacle::kNotGrpc) {
+      return {Errc::kUnavailable, no_grpc(server) + detail(status)};
+    }
     switch (status.code) {
       case RpcCode::kInvalidArgument:
       case RpcCode::kOutOfRange:
@@ -76,9 +76,6 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
       case RpcCode::kUnauthenticated:
         return {Errc::kDenied, said};
       case RpcCode::kUnimplemented:
-        if (holds(status.message, {"http2 header with status"})) {
-          return {Errc::kUnavailable, no_grpc(server) + " (" + status.message + ")"};
-        }
         return {Errc::kUnsupported, said.empty() || status.message.empty()
                                         ? server +
                                               " does not know this request; is it an older "

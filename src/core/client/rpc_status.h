@@ -34,6 +34,18 @@ enum class Reach {
   kAnswered,  ///< The status is the server's own.
 };
 
+/// What kept a request from leaving.
+enum class Obstacle {
+  kOther,
+  kName,           ///< The server's name cannot be resolved.
+  kNobodyListens,  ///< At that port.
+  kClosed,         ///< The connection was closed before the server said anything.
+  kSilent,         ///< The server took the connection and said nothing.
+  kNotGrpc,        ///< Somebody else answers. Also of a request that did leave.
+  kTls,            ///< The handshake of TLS failed.
+  kTurnedAway,     ///< The server ended the connection after the handshake of TLS.
+};
+
 /// How one call to one server ended.
 struct RpcStatus {
   RpcCode code = RpcCode::kOk;
@@ -43,6 +55,7 @@ struct RpcStatus {
   /// The server says that another process has taken the node's place. Everything else that is
   /// refused leaves the node free to register again.
   bool replaced = false;
+  Obstacle obstacle = Obstacle::kOther;
 
   [[nodiscard]] bool ok() const { return code == RpcCode::kOk; }
 };

@@ -52,11 +52,10 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
       call->deadline.arm(*by, [this, weak = std::weak_ptr(call), self = weak_from_this()] {
         const auto late = weak.lock();
         if (!late) return;
-        const bool left = late->link != nullptr || late->again;
         if (!self.expired()) give_up(*late);
         late->end({Code::kDeadlineExceeded,
                    "there was no answer in time",
-                   left ? Outcome::Word::kNobody : Outcome::Word::kNeverLeft,
+                   late->left ? Outcome::Word::kNobody : Outcome::Word::kNeverLeft,
                    {}});
       });
     }
@@ -106,7 +105,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     while (!waiting_.empty() && link_ && link_->takes_calls()) {
       const CallStatePtr call = waiting_.front();
       waiting_.pop_front();
-      if (!call->ended) link_->open(call, loop_.now());
+      if (call->ended) continue;
+      link_->open(call, loop_.now());
+      backoff_ = options_.backoff_min;
     }
     if (waiting_.empty() || link_ || resolving_) return;
     if (loop_.now() < retry_at_) return fail_waiting();
@@ -114,7 +115,10 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
   }
 
   void retire_if_leaving() {
-    if (link_ && link_->leaving()) retired_.push_back(std::exchange(link_, nullptr));
+    if (link_ && link_->leaving()) {
+      if (link_->turned_away()) back_off("it takes no calls");
+      retired_.push_back(std::exchange(link_, nullptr));
+    }
     // Not now: this may be within a call of its session's.
     loop_.post(lifetime_.wrap(
         [this] { std::erase_if(retired_, [](const auto& link) { return link->spent(); }); }));
@@ -172,7 +176,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     auto link = std::make_shared<ClientLink>(options_.tls ? "https" : "http", options_.authority);
     ClientLink* which = link.get();
     ClientLink::Hooks hooks = {
-        .ready = lifetime_.wrap([this] { ready(); }),
+        .ready = lifetime_.wrap([this] { schedule_pump(); }),
         .room = lifetime_.wrap([this] { schedule_pump(); }),
         .unseen =
             [this, alive = lifetime_.token()](const CallStatePtr& call) {
@@ -194,13 +198,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     arm_look();
   }
 
-  void ready() {
-    backoff_ = options_.backoff_min;
-    schedule_pump();
-  }
-
   /// The server did not look at it. Once, that is not the caller's concern.
   void unseen(const CallStatePtr& call) {
+    call->left = false;
     if (std::exchange(call->again, true)) {
       return call->end_soon(never_left("the server took no call"));
     }
@@ -215,14 +215,19 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     loop_.post([gone = std::exchange(link_, nullptr)] {});
     trouble_ = why.message;
     if (!which->was_ready()) return try_next();
+    if (!which->used()) back_off(why.message);
     schedule_pump();
   }
 
   void attempt_failed(const Error& why) {
-    trouble_ = why.message;
+    back_off(why.message);
+    fail_waiting();
+  }
+
+  void back_off(const std::string& why) {
+    trouble_ = why;
     retry_at_ = loop_.now() + random_.between(backoff_ / 2, backoff_);
     backoff_ = std::min(options_.backoff_max, backoff_ * 2);
-    fail_waiting();
   }
 
   void arm_look() {
@@ -286,6 +291,7 @@ class Handle final : public ClientCall {
     if (call_->ended || std::exchange(call_->finished, true)) return;
     if (call_->link != nullptr) call_->link->finish(*call_);
   }
+  bool left() const override { return call_->left; }
 
  private:
   CallStatePtr call_;

@@ -128,15 +128,16 @@ void Connection::end(Error why) {
 void Connection::look() {
   if (!fd_.valid()) return;
   const MonoTime now = loop_.now();
-  if (!heard_any_ && now - begun_at_ >= options_.ready_within) {
+  if (!session_.greeted()) {
+    if (now - begun_at_ < options_.ready_within) return;
     return end({Errc::kUnavailable, connecting_ ? "it did not answer in time"
                                     : shaken_   ? "nothing was said in time"
                                                 : "TLS was not agreed on in time"});
   }
-  if (!heard_any_) return;
   if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
     return end({Errc::kUnavailable, "it fell silent"});
   }
+  if (side_ == Session::Side::kClient && session_.streams() == 0) return;
   if (asked_at_ == MonoTime::max() && now - heard_at_ >= options_.ask_after) {
     asked_at_ = now;
     session_.ping();
@@ -193,7 +194,6 @@ bool Connection::finish_connecting() {
   }
   connecting_ = false;
   remote_ = remote_of(fd_.get());
-  if (shaken_ && hooks_.ready) hooks_.ready();
   return true;
 }
 
@@ -216,7 +216,7 @@ Connection::Io Connection::shake() {
     }
   }
   shaken_ = true;
-  if (hooks_.ready) hooks_.ready();
+  if (side_ == Session::Side::kServer && hooks_.ready) hooks_.ready();
   return Io::kDone;
 }
 
@@ -240,10 +240,13 @@ Connection::Io Connection::receive() {
       count = static_cast<std::size_t>(read);
     }
     got += count;
-    heard_any_ = true;
     heard_at_ = loop_.now();
     asked_at_ = MonoTime::max();
+    const bool greeted = session_.greeted();
     session_.receive({chunk.data(), count}, heard_at_);
+    if (side_ == Session::Side::kClient && !greeted && session_.greeted() && hooks_.ready) {
+      hooks_.ready();
+    }
     if (!ssl_ && count < chunk.size()) return Io::kDone;
   }
   // What TLS has decoded already shows no more at the socket.

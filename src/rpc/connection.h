@@ -38,7 +38,7 @@ using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
 struct ConnectionOptions {
   SessionOptions session{};
-  /// Connecting, TLS and the first bytes of HTTP/2 together.
+  /// Connecting, TLS and the greeting of HTTP/2 together.
   Duration ready_within = 10s;
   /// After so much silence the other side is asked for a sign of life, which is to come in time.
   Duration ask_after = 30s;
@@ -52,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Hooks {
     /// After the handshake of TLS: whether the other side is let in. Empty: everybody is.
     std::function<Status(SSL*)> shaken{};
-    /// Bytes of HTTP/2 may go both ways from now on.
+    /// Server: bytes of HTTP/2 may go both ways from now on. Client: the server has greeted.
     std::function<void()> ready{};
     /// What came was given to the session; what is sent now leaves with the rest.
     std::function<void()> received{};
@@ -73,7 +73,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void touch();
   /// What is on its way is dropped. on_closed() is not called for what is open.
   void close();
-  /// To be called every few seconds: ends what is not ready in time, or has fallen silent.
+  /// To be called every few seconds: ends what is not ready in time, or has fallen silent. A client
+  /// asks while it has streams open: servers of gRPC hang up on those who ask for nothing.
   void look();
   /// Of the host at the other end, without a port; empty when it is not known.
   [[nodiscard]] const std::string& remote() const { return remote_; }
@@ -104,7 +105,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string remote_;
   bool connecting_;
   bool shaken_;
-  bool heard_any_ = false;
   bool in_turn_ = false;     ///< Of the loop: it flushes at the end by itself.
   bool touched_ = false;     ///< It waits in the turn.
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written.

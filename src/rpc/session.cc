@@ -74,6 +74,7 @@ struct Session::Calls {
     } else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
       self.events_.on_pong();
     } else {
+      if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
       self.empty_frame_came();
     }
     return 0;

@@ -76,6 +76,8 @@ class Session {
   /// Appends what is to be sent, until `out` holds `most` bytes or a frame more.
   void produce(std::string& out, std::size_t most);
   [[nodiscard]] bool wants_to_send() const;
+  /// The other side has said what it wants, as HTTP/2 begins.
+  [[nodiscard]] bool greeted() const { return greeted_; }
   /// Nothing more can come or go.
   [[nodiscard]] bool over() const;
   [[nodiscard]] Breach breach() const { return breach_; }
@@ -138,7 +140,8 @@ class Session {
   std::unordered_map<StreamId, std::unique_ptr<Stream>> streams_;
   std::vector<StreamId> drained_;
   std::size_t unsent_ = 0;
-  bool gone_away_ = false;  ///< The other side has.
+  bool greeted_ = false;    ///< The other side has.
+  bool gone_away_ = false;  ///< So it has.
   bool dead_ = false;       ///< Nothing more can be sent.
   Breach breach_ = Breach::kNone;
   std::string breach_message_;

@@ -7,7 +7,7 @@ install(TARGETS muster-guardian RUNTIME
 install(TARGETS musterd RUNTIME COMPONENT musterd)
 
 # The library: what programs link is muster::client, muster::coordinator, muster::candidate and so on.
-set(libraries base core platform store coordinator plugins candidate client sim)
+set(libraries base core platform rpc store coordinator plugins candidate client sim)
 list(TRANSFORM libraries PREPEND muster_ OUTPUT_VARIABLE library_targets)
 foreach(library ${libraries})
   set_target_properties(muster_${library} PROPERTIES EXPORT_NAME ${library})

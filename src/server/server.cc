@@ -263,8 +263,7 @@ void Server::reach_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store =
-      open_store(url, loop_, {.tls = {}, .loop_queue = rpc_->queue(), .stop_when_gone_back = true});
+  auto store = open_store(url, loop_, {.tls = {}, .stop_when_gone_back = true});
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");

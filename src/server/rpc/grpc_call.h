@@ -13,8 +13,8 @@
 
 #include "base/loop.h"
 #include "rpc/call.h"
+#include "server/rpc/completion.h"
 #include "server/rpc/connections.h"
-#include "store/remote/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {

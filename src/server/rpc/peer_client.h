@@ -13,7 +13,7 @@
 #include "base/loop.h"
 #include "rpc/call.h"
 #include "rpc/status.h"
-#include "store/remote/completion.h"
+#include "server/rpc/completion.h"
 
 // Only the files of this folder that end in .cc include this: it brings gRPC's headers.
 namespace muster::rpc {

@@ -3,7 +3,7 @@
 // Before gRPC's headers, which define the annotations of base/mutex.h once more.
 #include "platform/event_loop.h"
 #include "platform/listener.h"
-#include "store/remote/loop_queue.h"
+#include "server/rpc/loop_queue.h"
 
 #include <absl/synchronization/mutex.h>
 #include <grpc/support/log.h>

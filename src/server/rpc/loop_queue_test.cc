@@ -1,4 +1,4 @@
-#include "store/remote/loop_queue.h"
+#include "server/rpc/loop_queue.h"
 
 #include <grpcpp/alarm.h>
 #include <grpcpp/completion_queue.h>

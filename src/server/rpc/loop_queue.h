@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "platform/event_loop.h"
-#include "store/remote/completion.h"
+#include "server/rpc/completion.h"
 
 namespace grpc {
 class Alarm;

@@ -41,10 +41,8 @@ set(CPACK_COMPONENT_MUSTERD_DESCRIPTION
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmuster-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
-# gRPC's files for CMake stop when its plugin for the protobuf compiler is missing, which libgrpc++-dev
-# does not bring.
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libgrpc++-dev, protobuf-compiler-grpc, libprotobuf-dev, \
-libcurl4-openssl-dev, libssl-dev, libnghttp2-dev, nlohmann-json3-dev, libyaml-cpp-dev, prometheus-cpp-dev, \
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libprotobuf-dev, \
+libcurl4-openssl-dev, libnghttp2-dev, libssl-dev, nlohmann-json3-dev, libyaml-cpp-dev, prometheus-cpp-dev, \
 muster (= ${PROJECT_VERSION})")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
   "leader election, leader-only work and musterd's clients for C++ programs

@@ -57,8 +57,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
         if (!late) return;
         Outcome outcome{
             Code::kDeadlineExceeded, "there was no answer in time", Outcome::Word::kNobody, {}, {}};
-        const bool left = late->link != nullptr || late->again;
-        if (!left) outcome = self.expired() ? never_left(kClientClosed) : unreachable(awaited());
+        if (!late->left) {
+          outcome = self.expired() ? never_left(kClientClosed) : unreachable(awaited());
+        }
         outcome.code = Code::kDeadlineExceeded;
         if (!self.expired()) give_up(*late);
         late->end(std::move(outcome));
@@ -110,7 +111,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     while (!waiting_.empty() && link_ && link_->takes_calls()) {
       const CallStatePtr call = waiting_.front();
       waiting_.pop_front();
-      if (!call->ended) link_->open(call, loop_.now());
+      if (call->ended) continue;
+      link_->open(call, loop_.now());
+      backoff_ = options_.backoff_min;
     }
     if (waiting_.empty() || link_ || resolving_) return;
     if (loop_.now() < retry_at_) return fail_waiting();
@@ -118,7 +121,10 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
   }
 
   void retire_if_leaving() {
-    if (link_ && link_->leaving()) retired_.push_back(std::exchange(link_, nullptr));
+    if (link_ && link_->leaving()) {
+      if (link_->turned_away()) back_off({Trouble::Kind::kOther, "it takes no calls"});
+      retired_.push_back(std::exchange(link_, nullptr));
+    }
     if (retired_.empty()) return;
     // Not now: this may be within a call of its session's.
     loop_.post(lifetime_.wrap(
@@ -193,7 +199,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     auto link = std::make_shared<ClientLink>(options_.tls ? "https" : "http", options_.authority);
     ClientLink* which = link.get();
     ClientLink::Hooks hooks = {
-        .ready = lifetime_.wrap([this] { ready(); }),
+        .ready = lifetime_.wrap([this] { schedule_pump(); }),
         .room = lifetime_.wrap([this] { schedule_pump(); }),
         .unseen =
             [this, alive = lifetime_.token()](const CallStatePtr& call) {
@@ -215,13 +221,9 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     arm_look();
   }
 
-  void ready() {
-    backoff_ = options_.backoff_min;
-    schedule_pump();
-  }
-
   /// The server did not look at it. Once, that is not the caller's concern.
   void unseen(const CallStatePtr& call) {
+    call->left = false;
     if (std::exchange(call->again, true)) {
       return call->end_soon(never_left("the server took no call"));
     }
@@ -236,14 +238,19 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
     loop_.post([gone = std::exchange(link_, nullptr)] {});
     trouble_ = which->connection()->trouble();
     if (!which->was_ready()) return try_next();
+    if (!which->used()) back_off(trouble_);
     schedule_pump();
   }
 
   void attempt_failed(Trouble why) {
+    back_off(std::move(why));
+    fail_waiting();
+  }
+
+  void back_off(Trouble why) {
     trouble_ = std::move(why);
     retry_at_ = loop_.now() + random_.between(backoff_ / 2, backoff_);
     backoff_ = std::min(options_.backoff_max, backoff_ * 2);
-    fail_waiting();
   }
 
   void arm_look() {
@@ -309,6 +316,7 @@ class Handle final : public ClientCall {
     if (call_->ended || std::exchange(call_->finished, true)) return;
     if (call_->link != nullptr) call_->link->finish(*call_);
   }
+  bool left() const override { return call_->left; }
 
  private:
   CallStatePtr call_;

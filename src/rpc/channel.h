@@ -59,6 +59,8 @@ class ClientCall {
   virtual void send(Payload message) = 0;
   /// Nothing more will be sent.
   virtual void finish() = 0;
+  /// Whether a server may have seen it by now. Until then giving it up undoes it.
+  [[nodiscard]] virtual bool left() const = 0;
 };
 
 struct ChannelOptions {
@@ -81,7 +83,8 @@ struct ChannelOptions {
 };
 
 /// The way to one server: connects when there is a call, to each of its addresses in turn, and
-/// again when it has to. Nothing is sent twice, unless the server has said that it did not look at
+/// again when it has to. A call leaves once the server has greeted: what hangs when it is connected
+/// to has seen nothing. Nothing is sent twice, unless the server has said that it did not look at
 /// it. Calls outlive their channel: they end with it, kNeverLeft or kNobody. Loop thread only.
 class Channel {
  public:

@@ -102,6 +102,8 @@ void ClientLink::open(const CallStatePtr& call, MonoTime now) {
     return call->end_soon(
         {Code::kUnavailable, stream.error().message, Outcome::Word::kNeverLeft, {}});
   }
+  used_ = true;
+  call->left = true;
   call->link = this;
   call->stream = *stream;
   calls_.emplace(*stream, call);
@@ -223,7 +225,7 @@ void ClientLink::on_closed(StreamId stream, std::uint32_t error) {
 
 void ClientLink::on_goaway(StreamId last, std::uint32_t) {
   const auto self = shared_from_this();
-  leaving_ = true;
+  leaving_ = gone_away_ = true;
   std::vector<CallStatePtr> unseen;
   for (auto it = calls_.upper_bound(last); it != calls_.end(); it = calls_.erase(it)) {
     unseen.push_back(it->second);

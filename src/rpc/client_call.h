@@ -27,6 +27,7 @@ struct CallState : std::enable_shared_from_this<CallState> {
   std::vector<Payload> given;
   std::size_t given_bytes = 0;
   bool finished = false;   ///< Nothing more will be given.
+  bool left = false;       ///< The server may have seen it.
   bool looked_at = false;  ///< The server has answered with headers.
   bool again = false;      ///< It has been sent once, and the server did not look at it.
   bool ended = false;
@@ -68,6 +69,10 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
   }
   [[nodiscard]] bool ready() const { return ready_; }
   [[nodiscard]] bool was_ready() const { return was_ready_; }
+  /// Some call was begun on it.
+  [[nodiscard]] bool used() const { return used_; }
+  /// The server has gone away before any call was begun.
+  [[nodiscard]] bool turned_away() const { return gone_away_ && !used_; }
   void set_ready();
   /// No calls are left, and no new ones are to come: the server has gone away, or the owner wants
   /// so.
@@ -102,6 +107,8 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
   std::map<StreamId, CallStatePtr> calls_;
   bool ready_ = false;
   bool was_ready_ = false;
+  bool used_ = false;
+  bool gone_away_ = false;
   bool leaving_ = false;
 };
 

@@ -149,14 +149,15 @@ void Connection::end(Error why) {
 void Connection::look() {
   if (!fd_.valid()) return;
   const MonoTime now = loop_.now();
-  if (!ready_ && now - begun_at_ >= options_.ready_within) {
+  if (!ready_) {
+    if (now - begun_at_ < options_.ready_within) return;
     trouble_ = awaited();
     return end({Errc::kUnavailable, trouble_.text});
   }
-  if (!ready_) return;
   if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
     return end({Errc::kUnavailable, "the other side fell silent"});
   }
+  if (side_ == Session::Side::kClient && session_.streams() == 0) return;
   if (asked_at_ == MonoTime::max() && now - heard_at_ >= options_.ask_after) {
     asked_at_ = now;
     session_.ping();

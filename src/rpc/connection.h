@@ -39,7 +39,7 @@ using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
 struct ConnectionOptions {
   SessionOptions session{};
-  /// Connecting, TLS and the first bytes of HTTP/2 together.
+  /// Connecting, TLS and the greeting of HTTP/2 together.
   Duration ready_within = 10s;
   /// After so much silence the other side is asked for a sign of life, which is to come in time.
   Duration ask_after = 30s;
@@ -75,7 +75,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void touch();
   /// What is on its way is dropped. on_closed() is not called for what is open.
   void close();
-  /// To be called every few seconds: ends what is not ready in time, or has fallen silent.
+  /// To be called every few seconds: ends what is not ready in time, or has fallen silent. A client
+  /// asks while it has streams open: servers of gRPC hang up on those who ask for nothing.
   void look();
   /// Why it ended, where it did so before it was ready.
   [[nodiscard]] const Trouble& trouble() const { return trouble_; }

@@ -15,46 +15,40 @@ namespace {
 
 using Opened = Result<std::unique_ptr<ObjectStore>>;
 
-Opened open_memory(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_memory(const Url& url, EventLoop& loop, const StoreOptions&) {
   if (!url.hosts.empty() || !url.path.empty() || !url.query.empty()) {
     return {Errc::kInvalid, "a memory store has no name and no options: write memory:"};
   }
   return std::unique_ptr<ObjectStore>(std::make_unique<MemoryStore>(loop));
 }
 
-Opened open_file(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_file(const Url& url, EventLoop& loop, const StoreOptions&) {
   auto store = open_file_store(url, loop);
   if (!store) return store.error();
   return std::unique_ptr<ObjectStore>(std::move(*store));
 }
 
-Opened open_s3(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_s3(const Url& url, EventLoop& loop, const StoreOptions&) {
   return open_s3_store(url, loop);
 }
 
-Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
+Opened open_etcd(const Url& url, EventLoop& loop, const StoreOptions& options) {
   EtcdOptions etcd;
-  etcd.ca_file = options.tls.ca;
-  etcd.cert_file = options.tls.cert;
-  etcd.key_file = options.tls.key;
-  etcd.loop_queue = options.loop_queue;
+  etcd.tls = options.tls;
   etcd.stop_when_gone_back = options.stop_when_gone_back;
   return open_etcd_store(url, etcd, loop);
 }
 
-Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
+Opened open_muster(const Url& url, EventLoop& loop, const StoreOptions& options) {
   MusterStoreOptions muster;
-  muster.ca_file = options.tls.ca;
-  muster.cert_file = options.tls.cert;
-  muster.key_file = options.tls.key;
-  muster.loop_queue = options.loop_queue;
+  muster.tls = options.tls;
   muster.stop_when_gone_back = options.stop_when_gone_back;
   return open_muster_store(url, muster, loop);
 }
 
 struct Scheme {
   const char* name;
-  Opened (*open)(const Url&, Loop&, const StoreOptions&);
+  Opened (*open)(const Url&, EventLoop&, const StoreOptions&);
 };
 
 constexpr std::array kSchemes{
@@ -64,7 +58,7 @@ constexpr std::array kSchemes{
 
 }  // namespace
 
-Opened open_store(const std::string& text, Loop& loop, const StoreOptions& options) {
+Opened open_store(const std::string& text, EventLoop& loop, const StoreOptions& options) {
   const auto url = Url::parse(text);
   if (!url) return url.error();
   std::string known;

@@ -3,23 +3,16 @@
 #include <memory>
 #include <string>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "platform/event_loop.h"
 #include "platform/pki/tls_files.h"
 #include "store/store.h"
-
-namespace muster::remote {
-class LoopQueue;
-}  // namespace muster::remote
 
 namespace muster {
 
 /// What an address does not say.
 struct StoreOptions {
   TlsFiles tls;  ///< For stores that are reached over TLS.
-  /// Where the loop itself works gRPC, for stores that are reached by it; must outlive the store.
-  /// Null: such a store has a thread for it.
-  remote::LoopQueue* loop_queue = nullptr;
   /// When the store is found to have gone back in time, every call fails from then on. For a
   /// replicated log, which must not go on in another past.
   bool stop_when_gone_back = false;
@@ -27,7 +20,8 @@ struct StoreOptions {
 
 /// Opens the store at an address such as file:///var/lib/app; its completions are posted to
 /// `loop`, which must outlive it. kInvalid with a sentence when the address is no good.
-[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url, Loop& loop,
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url,
+                                                              EventLoop& loop,
                                                               const StoreOptions& options);
 
 }  // namespace muster

@@ -39,5 +39,19 @@ TEST(OpenStoreTest, WhatAStoreCannotUseIsRefused) {
   }
 }
 
+TEST(OpenStoreTest, ATlsFileThatCannotBeUsedIsNamed) {
+  EventLoop loop;
+  StoreOptions options;
+  options.tls.ca = "/nonexistent/ca.pem";
+  for (const char* url : {"muster://host/app", "etcd://host/app"}) {
+    const auto store = open_store(url, loop, options);
+    ASSERT_TRUE(store.is(Errc::kInvalid)) << url;
+    EXPECT_THAT(store.error().message, HasSubstr("/nonexistent/ca.pem"));
+  }
+  const auto store = open_store("etcd://host/app?cacert=/nonexistent/own.pem", loop, options);
+  ASSERT_TRUE(store.is(Errc::kInvalid));
+  EXPECT_THAT(store.error().message, HasSubstr("/nonexistent/own.pem"));
+}
+
 }  // namespace open_test
 }  // namespace muster

@@ -108,7 +108,10 @@ class SharedHistory {
 class Client {
  public:
   Client(const std::string& url, std::string name, std::uint64_t seed, SharedHistory& history)
-      : name_(std::move(name)), random_(seed), history_(history), store_(thread_, [&](Loop& loop) {
+      : name_(std::move(name)),
+        random_(seed),
+        history_(history),
+        store_(thread_, [&](EventLoop& loop) {
           return std::move(*open_muster_store(*Url::parse(url), {}, loop));
         }) {
     store_.patience = 3s;

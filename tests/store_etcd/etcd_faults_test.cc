@@ -199,7 +199,7 @@ TEST(EtcdFaultsTest, AWatchLosesNothingWhileEveryMemberRestarts) {
   read_all();
 }
 
-// Takes about 10 s: gRPC asks after 6 s whether a silent connection lives, and gives it 3 s to
+// Takes about 10 s: a client asks after 6 s whether a silent connection lives, and gives it 3 s to
 // answer.
 TEST(EtcdFaultsTest, AWatchLeavesAMemberThatHangs) {
   EtcdCluster cluster(three());

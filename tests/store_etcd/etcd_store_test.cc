@@ -183,15 +183,15 @@ TEST(EtcdStoreTest, MutualTlsWorksAndNothingLessDoes) {
   tls.mutual_tls = true;
   EtcdCluster cluster(tls);
   EtcdOptions options;
-  options.ca_file = cluster.ca_file();
-  options.cert_file = cluster.client_cert_file();
-  options.key_file = cluster.client_key_file();
+  options.tls.ca = cluster.ca_file();
+  options.tls.cert = cluster.client_cert_file();
+  options.tls.key = cluster.client_key_file();
   StoreClient client(cluster.url("app"), options);
   ASSERT_TRUE(client.put("k", "v"));
   EXPECT_EQ(client.get("k")->body, "v");
 
   EtcdOptions no_certificate;
-  no_certificate.ca_file = cluster.ca_file();
+  no_certificate.tls.ca = cluster.ca_file();
   StoreClient anonymous(cluster.url("app"), no_certificate);
   EXPECT_FALSE(anonymous.get("k", {}, 1s));
   StoreClient plain(cluster.url("app"));
@@ -201,7 +201,7 @@ TEST(EtcdStoreTest, MutualTlsWorksAndNothingLessDoes) {
   others.mutual_tls = true;
   EtcdCluster stranger(others);
   EtcdOptions wrong_ca = options;
-  wrong_ca.ca_file = stranger.ca_file();
+  wrong_ca.tls.ca = stranger.ca_file();
   StoreClient deceived(cluster.url("app"), wrong_ca);
   EXPECT_TRUE(deceived.put("k", "v", {}, 1s).is(Errc::kUnavailable));
 }
@@ -276,9 +276,9 @@ TEST(EtcdStoreTest, UnfitAddressesAreRefusedWithASentence) {
     EXPECT_TRUE(open_etcd_store(*url, {}, loop).is(Errc::kInvalid)) << address;
   }
   EtcdOptions half;
-  half.cert_file = "/nonexistent";
+  half.tls.cert = "/nonexistent";
   EXPECT_TRUE(open_etcd_store(*Url::parse("etcd://h/p"), half, loop).is(Errc::kInvalid));
-  half.key_file = "/nonexistent";
+  half.tls.key = "/nonexistent";
   EXPECT_TRUE(open_etcd_store(*Url::parse("etcd://h/p"), half, loop).is(Errc::kInvalid));
   EXPECT_TRUE(open_etcd_store(*Url::parse("etcd://h,[::1]/p"), {}, loop));
 }

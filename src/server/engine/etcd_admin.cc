@@ -1,7 +1,5 @@
 #include "server/engine/etcd_admin.h"
 
-#include <grpcpp/security/credentials.h>
-
 #include <utility>
 
 #include "etcd/rpc.pb.h"
@@ -10,7 +8,7 @@
 namespace muster::engine {
 namespace {
 
-using etcd::Access;
+using remote::Access;
 
 Members to_members(const google::protobuf::RepeatedPtrField<etcdserverpb::Member>& listed) {
   Members members;
@@ -37,7 +35,7 @@ std::uint64_t bytes(std::int64_t size) {
 
 class EtcdAdmin::Impl {
  public:
-  Impl(const std::string& socket, Loop& loop) : client_(options(socket), loop) {}
+  Impl(const std::string& socket, EventLoop& loop) : client_(options(socket), loop) {}
 
   /// Sends a request and hands what `read` makes of the answer to `done`.
   template <typename Response, typename T, typename Request, typename Read>
@@ -54,14 +52,13 @@ class EtcdAdmin::Impl {
   static etcd::ClientOptions options(const std::string& socket) {
     etcd::ClientOptions options;
     options.endpoints = {"unix:" + socket};
-    options.credentials = grpc::InsecureChannelCredentials();
     return options;
   }
 
   etcd::Client client_;
 };
 
-EtcdAdmin::EtcdAdmin(const std::string& socket, Loop& loop)
+EtcdAdmin::EtcdAdmin(const std::string& socket, EventLoop& loop)
     : impl_(std::make_unique<Impl>(socket, loop)) {}
 
 EtcdAdmin::~EtcdAdmin() = default;

@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "base/loop.h"
 #include "core/engine/members.h"
 #include "core/engine/upkeep.h"
+#include "platform/event_loop.h"
 #include "store/store.h"
 
 namespace muster::engine {
@@ -23,7 +23,7 @@ struct Alarms {
 class EtcdAdmin {
  public:
   /// `socket` is the path of the member's Unix socket.
-  EtcdAdmin(const std::string& socket, Loop& loop);
+  EtcdAdmin(const std::string& socket, EventLoop& loop);
   ~EtcdAdmin();
   EtcdAdmin(const EtcdAdmin&) = delete;
   EtcdAdmin& operator=(const EtcdAdmin&) = delete;

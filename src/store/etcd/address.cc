@@ -1,6 +1,6 @@
 #include "store/etcd/address.h"
 
-#include "store/remote/channel.h"
+#include "store/remote/endpoint.h"
 
 namespace muster::etcd {
 
@@ -10,9 +10,9 @@ Result<Address> Address::read(const Url& url) {
   std::string socket;
   for (const auto& [name, value] : url.query) {
     std::string* const path = name == "socket"   ? &socket
-                              : name == "cacert" ? &address.ca_file
-                              : name == "cert"   ? &address.cert_file
-                              : name == "key"    ? &address.key_file
+                              : name == "cacert" ? &address.tls.ca
+                              : name == "cert"   ? &address.tls.cert
+                              : name == "key"    ? &address.tls.key
                                                  : nullptr;
     if (path == nullptr) {
       return {Errc::kInvalid,

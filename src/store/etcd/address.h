@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "platform/pki/tls_files.h"
 #include "store/url.h"
 
 namespace muster::etcd {
@@ -12,14 +13,9 @@ namespace muster::etcd {
 /// which files to use with them, so that one process may speak to several clusters.
 struct Address {
   std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket.
-  // PEM files, absolute; empty where the address names none.
-  std::string ca_file;
-  std::string cert_file;
-  std::string key_file;
+  TlsFiles tls;                        ///< Absolute; empty where the address names none.
 
-  [[nodiscard]] bool names_files() const {
-    return !ca_file.empty() || !cert_file.empty() || !key_file.empty();
-  }
+  [[nodiscard]] bool names_files() const { return tls.any(); }
   /// kInvalid with one sentence when it is unfit.
   [[nodiscard]] static Result<Address> read(const Url& url);
 };

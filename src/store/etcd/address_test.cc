@@ -18,9 +18,9 @@ TEST(EtcdAddressTest, NamesMembersAndFiles) {
   ASSERT_TRUE(address.ok()) << address.error().message;
   EXPECT_THAT(address->endpoints, ElementsAre("h1:2379", "h2:99"));
   EXPECT_TRUE(address->names_files());
-  EXPECT_EQ(address->ca_file, "/e/ca");
-  EXPECT_EQ(address->cert_file, "/e/c c");
-  EXPECT_EQ(address->key_file, "/e/k");
+  EXPECT_EQ(address->tls.ca, "/e/ca");
+  EXPECT_EQ(address->tls.cert, "/e/c c");
+  EXPECT_EQ(address->tls.key, "/e/k");
   EXPECT_FALSE(read("etcd://h1/p")->names_files());
   EXPECT_THAT(read("etcd:///p?socket=/s")->endpoints, ElementsAre("unix:/s"));
 }

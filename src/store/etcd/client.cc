@@ -10,18 +10,14 @@ constexpr const char* kAuthenticate = "/etcdserverpb.Auth/Authenticate";
 
 }  // namespace
 
-Client::Client(const ClientOptions& options, Loop& loop)
+Client::Client(const ClientOptions& options, EventLoop& loop)
     : remote::Client(options, loop), user_(options.user), password_(options.password) {}
 
-void Client::prepare(grpc::ClientContext& context) const {
+rpc::Metadata Client::metadata() const {
   // A member cut off from the others says so at once and does not let us wait.
-  context.AddMetadata("hasleader", "true");
-  if (token_ && !token_->empty()) context.AddMetadata("token", *token_);
-}
-
-remote::Outcome Client::judge(const grpc::Status& status, const grpc::ClientContext&,
-                              remote::Stage stage) const {
-  return etcd::judge(status.error_code(), status.error_message(), stage);
+  rpc::Metadata metadata{{"hasleader", "true"}};
+  if (token_ && !token_->empty()) metadata.emplace_back("token", *token_);
+  return metadata;
 }
 
 bool Client::ready(const std::string& method) {

@@ -3,12 +3,10 @@
 #include <optional>
 #include <string>
 
-#include "store/etcd/outcome.h"
+#include "store/etcd/verdict.h"
 #include "store/remote/client.h"
 
 namespace muster::etcd {
-
-using remote::Access;
 
 struct ClientOptions : remote::ClientOptions {
   ClientOptions() { name = "etcd"; }
@@ -20,14 +18,13 @@ struct ClientOptions : remote::ClientOptions {
 /// request and again whenever etcd refuses it; requests wait meanwhile. Loop thread only.
 class Client final : public remote::Client {
  public:
-  Client(const ClientOptions& options, Loop& loop);
-
-  void prepare(grpc::ClientContext& context) const override;
+  Client(const ClientOptions& options, EventLoop& loop);
 
  protected:
-  [[nodiscard]] remote::Outcome judge(const grpc::Status& status,
-                                      const grpc::ClientContext& context,
-                                      remote::Stage stage) const override;
+  [[nodiscard]] rpc::Metadata metadata() const override;
+  [[nodiscard]] Verdict judge(const rpc::Outcome& outcome, Access access) const override {
+    return etcd::judge(outcome, access);
+  }
   bool ready(const std::string& method) override;
   [[nodiscard]] std::uint64_t credentials_number() const override { return token_number_; }
   bool renew_credentials(std::uint64_t refused) override;

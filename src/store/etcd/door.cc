@@ -37,7 +37,7 @@ Door::Door(Loop& loop, Address address)
       address_(std::move(address)),
       tls_(address_.names_files()),
       pause_(loop),
-      http_(loop, {address_.ca_file, address_.cert_file, address_.key_file, true}) {
+      http_(loop, {address_.tls.ca, address_.tls.cert, address_.tls.key, true}) {
   std::erase_if(address_.endpoints,
                 [](const std::string& each) { return each.starts_with("unix:"); });
 }

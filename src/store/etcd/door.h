@@ -13,7 +13,7 @@
 namespace muster::etcd {
 
 /// Asks the members of an etcd whether they let this process in, before anything relies on them.
-/// To gRPC a member that refuses a certificate, or whose own is refused, is one that cannot be
+/// To a client a member that refuses a certificate, or whose own is refused, is one that cannot be
 /// reached, and is waited for; nobody would hear that there is something to be done.
 ///
 /// Guarantees: kDenied, with what to check, only when no member lets us in and one has shown by TLS

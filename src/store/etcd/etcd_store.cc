@@ -8,15 +8,14 @@
 #include "store/etcd/client.h"
 #include "store/etcd/requests.h"
 #include "store/etcd/watch_stream.h"
-#include "store/remote/channel.h"
 #include "store/remote/identity.h"
 
 namespace muster {
 namespace {
 
-using etcd::Access;
 using etcdserverpb::TxnRequest;
 using etcdserverpb::TxnResponse;
+using remote::Access;
 
 constexpr Duration kEtcdRevisionTimeout = 5s;
 /// What etcd adds to a request before it measures it: an id, the user's name, lengths.
@@ -25,7 +24,7 @@ constexpr std::size_t kEnvelopeBytes = 256;
 class EtcdStore final : public ObjectStore {
  public:
   EtcdStore(const Url& url, const EtcdOptions& options, const etcd::ClientOptions& client,
-            Loop& loop)
+            EventLoop& loop)
       : options_(options),
         address_(url.redacted()),
         loop_(loop),
@@ -188,20 +187,17 @@ class EtcdStore final : public ObjectStore {
 }  // namespace
 
 Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdOptions& options,
-                                                     Loop& loop) {
+                                                     EventLoop& loop) {
   auto address = etcd::Address::read(url);
   if (!address) return address.error();
   // Who names files in the address means those and no others: a mixture would be nobody's.
-  auto credentials =
-      address->names_files()
-          ? remote::credentials(address->ca_file, address->cert_file, address->key_file)
-          : remote::credentials(options.ca_file, options.cert_file, options.key_file);
-  if (!credentials) return credentials.error();
+  auto tls =
+      remote::client_tls(address->names_files() ? address->tls : options.tls, /*tls12=*/true);
+  if (!tls) return tls.error();
   etcd::ClientOptions client;
   client.endpoints = std::move(address->endpoints);
-  client.credentials = std::move(*credentials);
+  client.tls = std::move(*tls);
   client.attempt_timeout = options.attempt_timeout;
-  client.loop_queue = options.loop_queue;
   client.user = url.user;
   client.password = url.password;
   return std::unique_ptr<ObjectStore>(std::make_unique<EtcdStore>(url, options, client, loop));

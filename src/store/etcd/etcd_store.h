@@ -1,32 +1,22 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "base/loop.h"
+#include "platform/event_loop.h"
+#include "platform/pki/tls_files.h"
 #include "store/store.h"
 #include "store/url.h"
-
-namespace muster::remote {
-class LoopQueue;
-}  // namespace muster::remote
 
 namespace muster {
 
 struct EtcdOptions {
-  /// PEM files, unless the address names its own. Any of them switches TLS on: `ca_file` names whom
-  /// to trust (the system's authorities when empty), the other two, given together, say who we are.
-  std::string ca_file;
-  std::string cert_file;
-  std::string key_file;
+  TlsFiles tls{};  ///< Unless the address names its own. Any of them switches TLS on.
   /// A read, and the way to a member for a write, goes to another member after this long.
   Duration attempt_timeout = 1s;
   /// etcd's own limit (--max-request-bytes); a larger request is refused before it is sent.
   std::size_t request_bytes_max = 1536 * 1024;
   /// Objects in one page of a list.
   std::size_t page_size = 1000;
-  /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
-  remote::LoopQueue* loop_queue = nullptr;
   bool stop_when_gone_back = false;  ///< As in StoreOptions.
 };
 
@@ -43,6 +33,6 @@ struct EtcdOptions {
 /// address or a file is unfit.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url,
                                                                    const EtcdOptions& options,
-                                                                   Loop& loop);
+                                                                   EventLoop& loop);
 
 }  // namespace muster

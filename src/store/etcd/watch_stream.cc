@@ -1,26 +1,15 @@
 #include "store/etcd/watch_stream.h"
 
-#include <grpcpp/client_context.h>
-#include <grpcpp/generic/generic_stub.h>
-
 #include <utility>
 
 #include "etcd/rpc.pb.h"
 
 namespace muster::etcd {
 
-/// gRPC writes to it from its own thread until the tags are done, so each tag holds it.
 struct WatchStream::Stream {
-  explicit Stream(std::size_t member) : endpoint(member) {}
   std::size_t endpoint;
-  grpc::ClientContext context;
-  etcdserverpb::WatchRequest request;
-  etcdserverpb::WatchResponse response;
-  grpc::Status status;
-  google::protobuf::RepeatedPtrField<mvccpb::Event> events;  ///< Pieces so far of one answer.
-  std::unique_ptr<
-      grpc::ClientAsyncReaderWriter<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse>>
-      stream;
+  google::protobuf::RepeatedPtrField<mvccpb::Event> events{};  ///< Pieces so far of one answer.
+  std::unique_ptr<rpc::ClientCall> call{};
 };
 
 WatchStream::WatchStream(Client& client, const Requests& requests, Loop& loop,
@@ -29,68 +18,49 @@ WatchStream::WatchStream(Client& client, const Requests& requests, Loop& loop,
       client_(client),
       requests_(requests) {}
 
+WatchStream::~WatchStream() = default;
+
 void WatchStream::drop_stream() {
-  if (stream_) stream_->context.TryCancel();
   stream_ = nullptr;
 }
 
 void WatchStream::start_stream() {
-  auto stream = std::make_shared<Stream>(client_.endpoint());
-  stream_ = stream;
-  stream->request = requests_.watch(prefix(), after() + 1);
-  client_.prepare(stream->context);
-  grpc::TemplatedGenericStub<etcdserverpb::WatchRequest, etcdserverpb::WatchResponse> stub(
-      client_.channel());
-  stream->stream = stub.PrepareCall(&stream->context, "/etcdserverpb.Watch/Watch", client_.queue());
-  limit_opening([this, stream] {
-    client_.leave(stream->endpoint, "no answer to a watch");
-    reopen("no answer");
-  });
-  stream->stream->StartCall(client_.tag([self = self(), stream](bool ok) {
-    if (!self->current(stream)) return;
-    if (ok) {
-      stream->stream->Write(stream->request, self->client_.tag([stream](bool) {}));
-    }
-    // Where the stream does not stand, reading fails and finds out why.
-    self->read(stream);
-  }));
+  stream_ = std::make_unique<Stream>(Stream{client_.endpoint()});
+  stream_->call =
+      client_.stream("/etcdserverpb.Watch/Watch",
+                     {.message = [this](const std::string& bytes) { on_message(bytes); },
+                      .end = [this](const rpc::Outcome& outcome) { failed(outcome.message); }});
+  // It stays open from here: etcd ends a watch with its stream.
+  stream_->call->send(rpc::payload(requests_.watch(prefix(), after() + 1).SerializeAsString()));
+  limit_opening([this] { failed("no answer to a watch"); });
 }
 
-void WatchStream::read(const std::shared_ptr<Stream>& stream) {
-  stream->stream->Read(&stream->response, client_.tag([self = self(), stream](bool ok) {
-    if (!self->current(stream)) return;
-    if (ok) return self->on_response(stream);
-    stream->stream->Finish(&stream->status, self->client_.tag([self, stream](bool) {
-      if (!self->current(stream)) return;
-      self->client_.leave(stream->endpoint, stream->status.error_message());
-      self->reopen(stream->status.error_message());
-    }));
-  }));
+void WatchStream::failed(const std::string& reason) {
+  client_.leave(stream_->endpoint, reason);
+  reopen(reason);
 }
 
-void WatchStream::on_response(const std::shared_ptr<Stream>& stream) {
-  auto& response = stream->response;
+void WatchStream::on_message(const std::string& bytes) {
+  const auto self = shared_from_this();  // Whoever is told may let go of the watch.
+  etcdserverpb::WatchResponse response;
+  if (!response.ParseFromString(bytes)) return failed("the answer of etcd cannot be read");
   if (response.canceled()) {
     if (response.compact_revision() != 0) return reopen("history was compacted", true);
     return reopen(response.cancel_reason());
   }
   if (response.created()) in_force();
-  for (auto& event : *response.mutable_events()) stream->events.Add(std::move(event));
-  if (!response.fragment()) {
-    if (!stream->events.empty()) {
-      deliver_events(stream);
-      if (!current(stream)) return;
-    } else if (!response.created()) {
-      // An answer without events says that the watch is as far as this revision.
-      advance(response.header().revision());
-    }
+  for (auto& event : *response.mutable_events()) stream_->events.Add(std::move(event));
+  if (response.fragment()) return;
+  if (!stream_->events.empty()) {
+    deliver_events();
+  } else if (!response.created()) {
+    // An answer without events says that the watch is as far as this revision.
+    advance(response.header().revision());
   }
-  response.Clear();
-  read(stream);
 }
 
-void WatchStream::deliver_events(const std::shared_ptr<Stream>& stream) {
-  const auto raw = std::exchange(stream->events, {});
+void WatchStream::deliver_events() {
+  const auto raw = std::exchange(stream_->events, {});
   const std::int64_t last = raw.Get(raw.size() - 1).kv().mod_revision();
   for (const WatchEvent& event : requests_.events(raw)) {
     deliver(event);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "store/etcd/client.h"
 #include "store/etcd/requests.h"
@@ -13,6 +14,7 @@ class WatchStream final : public remote::ResumingWatch {
  public:
   WatchStream(Client& client, const Requests& requests, Loop& loop, FindRevision find_revision,
               Setup setup);
+  ~WatchStream() override;
 
  protected:
   void start_stream() override;
@@ -21,19 +23,13 @@ class WatchStream final : public remote::ResumingWatch {
  private:
   struct Stream;
 
-  void read(const std::shared_ptr<Stream>& stream);
-  void on_response(const std::shared_ptr<Stream>& stream);
-  void deliver_events(const std::shared_ptr<Stream>& stream);
-  [[nodiscard]] bool current(const std::shared_ptr<Stream>& stream) const {
-    return !closed() && stream_ == stream;
-  }
-  std::shared_ptr<WatchStream> self() {
-    return std::static_pointer_cast<WatchStream>(shared_from_this());
-  }
+  void failed(const std::string& reason);
+  void on_message(const std::string& bytes);
+  void deliver_events();
 
   Client& client_;
   const Requests& requests_;
-  std::shared_ptr<Stream> stream_;
+  std::unique_ptr<Stream> stream_;
 };
 
 }  // namespace muster::etcd

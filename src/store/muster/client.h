@@ -1,5 +1,6 @@
 #pragma once
 
+#include "store/muster/verdict.h"
 #include "store/remote/client.h"
 
 namespace muster::musterd {
@@ -11,12 +12,11 @@ class Client final : public remote::Client {
  public:
   using remote::Client::Client;
 
-  void prepare(grpc::ClientContext&) const override {}
-
  protected:
-  [[nodiscard]] remote::Outcome judge(const grpc::Status& status,
-                                      const grpc::ClientContext& context,
-                                      remote::Stage stage) const override;
+  [[nodiscard]] remote::Verdict judge(const rpc::Outcome& outcome,
+                                      remote::Access access) const override {
+    return musterd::judge(outcome, access);
+  }
 };
 
 }  // namespace muster::musterd

@@ -7,7 +7,7 @@
 #include "store/muster/client.h"
 #include "store/muster/requests.h"
 #include "store/muster/watch_stream.h"
-#include "store/remote/channel.h"
+#include "store/remote/endpoint.h"
 #include "store/remote/identity.h"
 
 namespace muster {
@@ -20,7 +20,7 @@ constexpr Duration kMusterRevisionTimeout = 5s;
 class MusterStore final : public ObjectStore {
  public:
   MusterStore(const Url& url, const MusterStoreOptions& options, remote::ClientOptions client,
-              Loop& loop)
+              EventLoop& loop)
       : options_(options),
         address_(url.redacted()),
         loop_(loop),
@@ -190,7 +190,7 @@ class MusterStore final : public ObjectStore {
 
 Result<std::unique_ptr<ObjectStore>> open_muster_store(const Url& url,
                                                        const MusterStoreOptions& options,
-                                                       Loop& loop) {
+                                                       EventLoop& loop) {
   if (url.scheme != "muster") {
     return {Errc::kInvalid, url.redacted() + " is not a muster:// address"};
   }
@@ -205,10 +205,10 @@ Result<std::unique_ptr<ObjectStore>> open_muster_store(const Url& url,
   }
   auto endpoints = remote::with_ports(url.hosts, "9000");
   if (!endpoints) return endpoints.error();
-  auto credentials = remote::credentials(options.ca_file, options.cert_file, options.key_file);
-  if (!credentials) return credentials.error();
-  remote::ClientOptions client{"musterd", std::move(*endpoints), std::move(*credentials),
-                               options.attempt_timeout, options.loop_queue};
+  auto tls = remote::client_tls(options.tls, /*tls12=*/false);
+  if (!tls) return tls.error();
+  remote::ClientOptions client{"musterd", std::move(*endpoints), std::move(*tls),
+                               options.attempt_timeout};
   return std::unique_ptr<ObjectStore>(
       std::make_unique<MusterStore>(url, options, std::move(client), loop));
 }

@@ -2,30 +2,20 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
-#include "base/loop.h"
+#include "platform/event_loop.h"
+#include "platform/pki/tls_files.h"
 #include "store/store.h"
 #include "store/url.h"
-
-namespace muster::remote {
-class LoopQueue;
-}  // namespace muster::remote
 
 namespace muster {
 
 struct MusterStoreOptions {
-  /// PEM files. Any of them switches TLS on: `ca_file` names whom to trust (the system's
-  /// authorities when empty), the other two, given together, say who we are.
-  std::string ca_file;
-  std::string cert_file;
-  std::string key_file;
+  TlsFiles tls{};  ///< Any of them switches TLS (1.3) on.
   /// A read, and the way to a server for a write, goes to another server after this long.
   Duration attempt_timeout = 1s;
   /// Objects in one page of a list; musterd gives at most 1000.
   std::uint32_t page_size = 1000;
-  /// Where the loop itself works gRPC; null: a thread of the store's own does. Must outlive it.
-  remote::LoopQueue* loop_queue = nullptr;
   bool stop_when_gone_back = false;  ///< As in StoreOptions.
 };
 
@@ -41,6 +31,6 @@ struct MusterStoreOptions {
 /// Opens without a connection: a cluster that is down shows in the first call. kInvalid when the
 /// address or a file is unfit.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_muster_store(
-    const Url& url, const MusterStoreOptions& options, Loop& loop);
+    const Url& url, const MusterStoreOptions& options, EventLoop& loop);
 
 }  // namespace muster

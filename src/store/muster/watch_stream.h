@@ -21,22 +21,14 @@ class WatchStream final : public remote::ResumingWatch {
   void drop_stream() override;
 
  private:
-  struct Stream;
-
-  void read(const std::shared_ptr<Stream>& stream);
-  void on_response(const std::shared_ptr<Stream>& stream);
-  void finish(const std::shared_ptr<Stream>& stream);
-  [[nodiscard]] bool current(const std::shared_ptr<Stream>& stream) const {
-    return !closed() && stream_ == stream;
-  }
-  std::shared_ptr<WatchStream> self() {
-    return std::static_pointer_cast<WatchStream>(shared_from_this());
-  }
+  void failed(const std::string& reason);
+  void on_message(const std::string& bytes);
 
   Client& client_;
   const Requests& requests_;
-  std::string history_;  ///< What revisions count in, as the server told last.
-  std::shared_ptr<Stream> stream_;
+  std::string history_;       ///< What revisions count in, as the server told last.
+  std::size_t endpoint_ = 0;  ///< That the stream goes to.
+  std::unique_ptr<rpc::ClientCall> stream_;
 };
 
 }  // namespace muster::musterd

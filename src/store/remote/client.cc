@@ -1,12 +1,12 @@
 #include "store/remote/client.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/support/channel_arguments.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "base/check.h"
 #include "base/log.h"
+#include "platform/system_clock.h"
+#include "store/remote/endpoint.h"
 
 namespace muster::remote {
 namespace {
@@ -17,48 +17,42 @@ constexpr Duration kLeastAttempt = 50ms;
 /// not followed.
 constexpr std::size_t kEndpointsMax = 32;
 
-grpc::ChannelArguments channel_arguments() {
-  grpc::ChannelArguments arguments;
-  // Nothing is sent twice unless we say so.
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Connections of this store only, so that they end with it.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  // A peer that hangs is found by pings. Servers, etcd for one, hang up on clients that ping more
+rpc::ChannelOptions channel_options(const Endpoint& endpoint,
+                                    const std::shared_ptr<rpc::ClientTls>& tls) {
+  rpc::ChannelOptions options;
+  options.host = endpoint.host;
+  options.port = endpoint.port;
+  if (tls) options.tls = [tls, name = endpoint.name()] { return tls->to(name); };
+  // A server that comes back is noticed soon.
+  options.backoff_max = 1s;
+  options.connection.ready_within = 2s;
+  // A server that hangs is found by pings. Servers, etcd for one, hang up on clients that ping more
   // often than every five seconds, so this stays above it.
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 6000);
-  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 3000);
-  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // A server that comes back is noticed soon; the floor is also the time a connect may take.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  // Bandwidth probes cost a ping for every few messages and win nothing on small ones.
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return arguments;
+  options.connection.ask_after = 6s;
+  options.connection.answer_within = 3s;
+  // A page of a list may be as long as a message can be.
+  options.answer_bytes_max = std::numeric_limits<std::int32_t>::max();
+  return options;
 }
 
 }  // namespace
 
-/// One stream to one server. gRPC writes to it from its own thread until the tags are done, so
-/// each tag holds it.
+Result<std::shared_ptr<rpc::ClientTls>> client_tls(const TlsFiles& files, bool tls12) {
+  if (!files.any()) return std::shared_ptr<rpc::ClientTls>();
+  return rpc::ClientTls::open(files, tls12);
+}
+
+/// One call to one server. Nothing of it is heard once it is gone.
 struct Client::Attempt {
-  Attempt(std::size_t server, std::uint64_t number) : endpoint(server), credentials(number) {}
   std::size_t endpoint;
   std::uint64_t credentials;
-  bool sent = false;
-  bool answered = false;
-  grpc::ClientContext context;
-  grpc::ByteBuffer response;
-  grpc::Status status;
-  std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream;
+  std::optional<std::string> answer{};
+  std::unique_ptr<rpc::ClientCall> call{};
 };
 
 struct Client::Call {
-  Call(Loop& loop, std::string m, grpc::ByteBuffer r, Access a, Deadline d,
-       Callback<grpc::ByteBuffer> callback)
+  Call(Loop& loop, std::string m, rpc::Payload r, Access a, Deadline d,
+       Callback<std::string> callback)
       : method(std::move(m)),
         request(std::move(r)),
         access(a),
@@ -68,34 +62,35 @@ struct Client::Call {
         pause(loop) {}
 
   std::string method;
-  grpc::ByteBuffer request;
+  rpc::Payload request;
   Access access;
   Deadline by;
-  Callback<grpc::ByteBuffer> done;
+  Callback<std::string> done;
   Timer deadline;
   Timer pause;  ///< Bounds the attempt, or waits for the next one.
   std::size_t attempts = 0;
   bool reauthenticated = false;
   bool redirected = false;
-  std::shared_ptr<Attempt> attempt;
+  std::unique_ptr<Attempt> attempt;
   std::string last_error;
 
-  [[nodiscard]] Stage stage() const {
-    if (!attempt || !attempt->sent) return Stage::kUnsent;
-    return access == Access::kWrite ? Stage::kWriteSent : Stage::kReadSent;
+  /// From here on a write belongs to the server that it was sent to, however long that takes.
+  [[nodiscard]] bool wrote() const {
+    return access == Access::kWrite && attempt && attempt->call->left();
   }
 };
 
-Client::Client(ClientOptions options, Loop& loop)
-    : options_(std::move(options)),
-      loop_(loop),
-      completions_(Completions::make(loop, options_.loop_queue)) {
-  for (const std::string& endpoint : options_.endpoints) add_channel(endpoint);
+Client::Client(ClientOptions options, EventLoop& loop)
+    : options_(std::move(options)), loop_(loop), random_(system_random()), turn_(loop) {
+  for (const std::string& endpoint : options_.endpoints) MUSTER_CHECK(add_channel(endpoint));
 }
 
-void Client::add_channel(const std::string& endpoint) {
-  const std::string target = endpoint.starts_with("unix:") ? endpoint : "dns:///" + endpoint;
-  channels_.push_back(grpc::CreateCustomChannel(target, options_.credentials, channel_arguments()));
+bool Client::add_channel(const std::string& endpoint) {
+  const auto parsed = Endpoint::parse(endpoint);
+  if (!parsed) return false;
+  channels_.push_back(std::make_unique<rpc::Channel>(
+      loop_, turn_, channel_options(*parsed, options_.tls), Random(random_.next())));
+  return true;
 }
 
 bool Client::ready(const std::string&) {
@@ -107,17 +102,11 @@ bool Client::renew_credentials(std::uint64_t) {
 }
 
 Client::~Client() {
-  lifetime_.renew();
-  for (const Shared& call : calls_) {
-    call->deadline.cancel();
-    call->pause.cancel();
-    if (call->attempt) call->attempt->context.TryCancel();
-    call->attempt = nullptr;
-  }
+  for (const Shared& call : calls_) call->attempt = nullptr;
 }
 
-void Client::start(std::string method, grpc::ByteBuffer request, Access access, Deadline by,
-                   Callback<grpc::ByteBuffer> done) {
+void Client::start(std::string method, rpc::Payload request, Access access, Deadline by,
+                   Callback<std::string> done) {
   auto call = std::make_shared<Call>(loop_, std::move(method), std::move(request), access, by,
                                      std::move(done));
   calls_.insert(call);
@@ -134,18 +123,26 @@ void Client::begin(const Shared& call) {
 }
 
 void Client::attempt(const Shared& call) {
-  const Duration left = call->by - loop_.now();
-  if (left <= Duration::zero()) return;  // The deadline's timer is about to fire.
-  auto attempt = std::make_shared<Attempt>(current_, credentials_number());
-  attempt->context.set_deadline(gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
-  prepare(attempt->context);
-  grpc::GenericStub stub(channels_[current_]);
-  attempt->stream = stub.PrepareCall(&attempt->context, call->method, queue());
-  call->attempt = attempt;
+  if (call->by <= loop_.now()) return;  // The deadline's timer is about to fire.
+  call->attempt = std::make_unique<Attempt>(Attempt{current_, credentials_number()});
   ++call->attempts;
   limit_attempt(call);
-  attempt->stream->StartCall(
-      tag(lifetime_.wrap([this, call, attempt](bool ok) { on_open(call, attempt, ok); })));
+  // Whoever gives the attempt up hears nothing more of it.
+  const std::weak_ptr<Call> weak = call;
+  call->attempt->call = channels_[current_]->start(call->method, call->by, metadata(),
+                                                   {.message =
+                                                        [weak](std::string answer) {
+                                                          if (const Shared locked = weak.lock())
+                                                            locked->attempt->answer =
+                                                                std::move(answer);
+                                                        },
+                                                    .end =
+                                                        [this, weak](const rpc::Outcome& outcome) {
+                                                          if (const Shared locked = weak.lock())
+                                                            on_end(locked, outcome);
+                                                        }});
+  call->attempt->call->send(call->request);
+  call->attempt->call->finish();
 }
 
 void Client::limit_attempt(const Shared& call) {
@@ -158,54 +155,37 @@ void Client::limit_attempt(const Shared& call) {
       std::min(options_.attempt_timeout * (1 << round), std::max(left / 2, kLeastAttempt));
   call->pause.arm(limit, [this, weak = std::weak_ptr(call)] {
     const Shared locked = weak.lock();
-    if (!locked || !locked->attempt) return;
+    if (!locked || !locked->attempt || locked->wrote()) return;
     locked->last_error = "no answer from " + options_.endpoints[locked->attempt->endpoint];
     leave(locked->attempt->endpoint, "no answer");
-    locked->attempt->context.TryCancel();
     retry(locked);
   });
 }
 
-void Client::on_open(const Shared& call, const std::shared_ptr<Attempt>& attempt, bool ok) {
-  if (call->attempt != attempt) return;
-  const auto finish = [this, call, attempt] {
-    attempt->stream->Finish(
-        &attempt->status,
-        tag(lifetime_.wrap([this, call, attempt](bool) { on_finish(call, attempt); })));
-  };
-  if (!ok) return finish();
-  attempt->sent = true;
-  // From here on a write belongs to this server, however long it takes.
-  if (call->access == Access::kWrite) call->pause.cancel();
-  attempt->stream->WriteLast(call->request, grpc::WriteOptions(), tag([attempt](bool) {}));
-  attempt->stream->Read(&attempt->response, tag(lifetime_.wrap([call, attempt, finish](bool read) {
-    attempt->answered = read;
-    if (call->attempt == attempt) finish();
-  })));
-}
-
-void Client::on_finish(const Shared& call, const std::shared_ptr<Attempt>& attempt) {
-  if (call->attempt != attempt) return;
-  if (attempt->status.ok() && attempt->answered) {
-    served_ = served_ || attempt->endpoint == current_;
-    return complete(call, std::move(attempt->response));
+void Client::on_end(const Shared& call, const rpc::Outcome& outcome) {
+  const Attempt& attempt = *call->attempt;
+  if (outcome.ok() && attempt.answer) {
+    served_ = served_ || attempt.endpoint == current_;
+    return complete(call, *std::move(call->attempt->answer));
   }
-  Outcome outcome = judge(attempt->status, attempt->context, call->stage());
-  if (outcome.reaction == Reaction::kTryAgain) {
-    call->last_error = outcome.error.message;
-    if (redirect(call, outcome.elsewhere)) return;
-    leave(attempt->endpoint, outcome.error.message);
+  static const rpc::Outcome kEmpty{
+      rpc::Code::kInternal, "the answer is empty", rpc::Outcome::Word::kNobody, {}};
+  Verdict verdict = judge(outcome.ok() ? kEmpty : outcome, call->access);
+  if (verdict.reaction == Reaction::kTryAgain) {
+    call->last_error = verdict.error.message;
+    if (redirect(call, verdict.elsewhere)) return;
+    leave(attempt.endpoint, verdict.error.message);
     return retry(call);
   }
-  if (outcome.reaction == Reaction::kReauthenticate && !call->reauthenticated &&
-      renew_credentials(attempt->credentials)) {
+  if (verdict.reaction == Reaction::kReauthenticate && !call->reauthenticated &&
+      renew_credentials(attempt.credentials)) {
     call->reauthenticated = true;
     call->attempt = nullptr;
     call->pause.cancel();
     return begin(call);
   }
-  if (outcome.error.code == Errc::kAmbiguous) leave(attempt->endpoint, outcome.error.message);
-  complete(call, std::move(outcome.error));
+  if (verdict.error.code == Errc::kAmbiguous) leave(attempt.endpoint, verdict.error.message);
+  complete(call, std::move(verdict.error));
 }
 
 /// Follows the word of one server about another, once for each call: two servers that name each
@@ -217,8 +197,8 @@ bool Client::redirect(const Shared& call, const std::string& endpoint) {
   if (index == call->attempt->endpoint) return false;
   if (known == options_.endpoints.end()) {
     if (options_.endpoints.size() == kEndpointsMax) return false;
+    if (!add_channel(endpoint)) return false;
     options_.endpoints.push_back(endpoint);
-    add_channel(endpoint);
   }
   current_ = index;
   served_ = false;
@@ -254,12 +234,9 @@ void Client::leave(std::size_t endpoint, const std::string& reason) {
 }
 
 void Client::expire(const Shared& call) {
-  const Stage stage = call->stage();
-  if (call->attempt) {
-    leave(call->attempt->endpoint, "no answer by the deadline");
-    call->attempt->context.TryCancel();
-  }
-  if (stage == Stage::kWriteSent) {
+  const bool wrote = call->wrote();
+  if (call->attempt) leave(call->attempt->endpoint, "no answer by the deadline");
+  if (wrote) {
     return complete(call,
                     Error{Errc::kAmbiguous,
                           options_.name + " did not answer in time; the write may have landed"});
@@ -269,7 +246,7 @@ void Client::expire(const Shared& call) {
                                                : call->last_error});
 }
 
-void Client::complete(const Shared& call, Result<grpc::ByteBuffer> result) {
+void Client::complete(const Shared& call, Result<std::string> result) {
   call->attempt = nullptr;
   call->deadline.cancel();
   call->pause.cancel();
@@ -279,6 +256,11 @@ void Client::complete(const Shared& call, Result<grpc::ByteBuffer> result) {
   loop_.post(lifetime_.wrap([done = std::move(call->done), result = std::move(result)]() mutable {
     done(std::move(result));
   }));
+}
+
+std::unique_ptr<rpc::ClientCall> Client::stream(const std::string& method,
+                                                rpc::ClientCallEvents events) {
+  return channels_[current_]->start(method, std::nullopt, metadata(), std::move(events));
 }
 
 void Client::hold() {

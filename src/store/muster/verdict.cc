@@ -1,22 +1,22 @@
-#include "store/muster/outcome.h"
-
-#include <grpc/status.h>
+#include "store/muster/verdict.h"
 
 #include <utility>
 
 namespace muster::musterd {
 namespace {
 
-using remote::Outcome;
+using remote::Access;
 using remote::Reaction;
-using remote::Stage;
+using remote::Verdict;
+using rpc::Code;
+using Word = rpc::Outcome::Word;
 
-Outcome fail(Errc code, const std::string& advice, const std::string& message) {
+Verdict fail(Errc code, const std::string& advice, const std::string& message) {
   return {Reaction::kFail, {code, advice + " (" + message + ")"}};
 }
 
-Outcome maybe_performed(Stage stage, const std::string& message) {
-  if (stage == Stage::kWriteSent) {
+Verdict maybe_performed(Access access, const std::string& message) {
+  if (access == Access::kWrite) {
     return fail(Errc::kAmbiguous, "the write may have landed in musterd", message);
   }
   return {Reaction::kTryAgain, {Errc::kUnavailable, "musterd does not answer (" + message + ")"}};
@@ -24,49 +24,51 @@ Outcome maybe_performed(Stage stage, const std::string& message) {
 
 }  // namespace
 
-Outcome judge(const Failure& failure, Stage stage) {
-  const auto& [code, message, leader, spoken] = failure;
-  if (stage == Stage::kUnsent) {
+Verdict judge(const rpc::Outcome& outcome, Access access) {
+  const std::string& message = outcome.message;
+  if (outcome.word == Word::kNeverLeft) {
     return {Reaction::kTryAgain,
             {Errc::kUnavailable,
              "musterd cannot be reached; check its address, and that it runs (" + message + ")"}};
   }
-  switch (code) {
-    case GRPC_STATUS_NOT_FOUND:
+  if (outcome.word == Word::kNobody) return maybe_performed(access, message);
+  const std::string leader(outcome.trailers.find("leader-address"));
+  const bool spoken = !outcome.trailers.find("muster-server").empty();
+  switch (outcome.code) {
+    case Code::kNotFound:
       return {Reaction::kFail, {Errc::kNotFound, message}};
-    case GRPC_STATUS_ABORTED:
+    case Code::kAborted:
       return {Reaction::kFail, {Errc::kConflict, message}};
-    case GRPC_STATUS_FAILED_PRECONDITION:
+    case Code::kFailedPrecondition:
       // With an address it means "not by me": the request was put aside unread.
       if (leader.empty()) break;
       return {Reaction::kTryAgain,
               {Errc::kUnavailable, "this musterd does not lead (" + message + ")"},
               leader};
-    case GRPC_STATUS_UNAVAILABLE:
-      // From musterd: nothing was changed, because nobody leads or the engine is away. From gRPC:
-      // the connection broke with the request on it.
+    case Code::kUnavailable:
+      // From musterd: nothing was changed, because nobody leads or the engine is away.
       if (!spoken) break;
       return {Reaction::kTryAgain,
               {Errc::kUnavailable, "musterd cannot serve now (" + message + ")"}};
-    case GRPC_STATUS_RESOURCE_EXHAUSTED:
+    case Code::kResourceExhausted:
       if (!spoken) break;
       return fail(Errc::kThrottled, "musterd is asked for too much at once", message);
-    case GRPC_STATUS_PERMISSION_DENIED:
-    case GRPC_STATUS_UNAUTHENTICATED:
+    case Code::kPermissionDenied:
+    case Code::kUnauthenticated:
       return fail(Errc::kDenied, "musterd refused the caller", message);
-    case GRPC_STATUS_INVALID_ARGUMENT:
-    case GRPC_STATUS_OUT_OF_RANGE:
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
       return fail(Errc::kInvalid, "musterd refused the request", message);
-    case GRPC_STATUS_UNIMPLEMENTED:
+    case Code::kUnimplemented:
       return fail(Errc::kUnsupported, "the server does not offer musterd's store", message);
-    case GRPC_STATUS_DATA_LOSS:
-      if (stage == Stage::kWriteSent) break;
+    case Code::kDataLoss:
+      if (access == Access::kWrite) break;
       return fail(Errc::kCorrupt, "musterd has found its state damaged", message);
     default:
       break;
   }
   // UNKNOWN is musterd's own word for this.
-  return maybe_performed(stage, message);
+  return maybe_performed(access, message);
 }
 
 }  // namespace muster::musterd

@@ -6,11 +6,10 @@
 
 namespace muster::remote {
 
-/// How far a request had come when it failed.
-enum class Stage {
-  kUnsent,     ///< Not a byte of the request has left: certainly nothing was done.
-  kReadSent,   ///< It may have been answered, and asking again does no harm.
-  kWriteSent,  ///< It may have been performed.
+enum class Access {
+  kRead,       ///< Asking twice does no harm.
+  kReadAhead,  ///< The same, and it goes out while others are held back.
+  kWrite,      ///< Asking twice may act twice.
 };
 
 /// What to do about a failed request.
@@ -20,7 +19,7 @@ enum class Reaction {
   kReauthenticate,  ///< Nothing was done by it: the token was refused; get a new one, send again.
 };
 
-struct Outcome {
+struct Verdict {
   Reaction reaction;
   Error error;              ///< What the caller is told; with kTryAgain when time has run out.
   std::string elsewhere{};  ///< With kTryAgain: host:port of the server to ask, if one was named.

@@ -1,12 +1,12 @@
-#include "store/etcd/outcome.h"
-
-#include <grpc/status.h>
+#include "store/etcd/verdict.h"
 
 #include <array>
 #include <string_view>
 
 namespace muster::etcd {
 namespace {
+
+using rpc::Code;
 
 /// Answers that etcd gives before it touches anything, told apart by their text because several
 /// share one status code with answers that come after the fact.
@@ -68,8 +68,8 @@ std::string sentence(std::string_view advice, const std::string& message) {
   return std::string(advice) + " (" + message + ")";
 }
 
-Outcome maybe_performed(Stage stage, const std::string& message) {
-  if (stage == Stage::kWriteSent) {
+Verdict maybe_performed(Access access, const std::string& message) {
+  if (access == Access::kWrite) {
     return {Reaction::kFail,
             {Errc::kAmbiguous, sentence("the write may have landed in etcd", message)}};
   }
@@ -78,12 +78,14 @@ Outcome maybe_performed(Stage stage, const std::string& message) {
 
 }  // namespace
 
-Outcome judge(int code, const std::string& message, Stage stage) {
-  if (stage == Stage::kUnsent) {
+Verdict judge(const rpc::Outcome& outcome, Access access) {
+  const std::string& message = outcome.message;
+  if (outcome.word == rpc::Outcome::Word::kNeverLeft) {
     return {Reaction::kTryAgain,
             {Errc::kUnavailable,
              sentence("etcd cannot be reached; check its address, and that it runs", message)}};
   }
+  if (outcome.word == rpc::Outcome::Word::kNobody) return maybe_performed(access, message);
   for (const Known& known : kUntouched) {
     if (message == known.text) {
       return {known.reaction, {known.code, sentence(known.advice, message)}};
@@ -93,24 +95,24 @@ Outcome judge(int code, const std::string& message, Stage stage) {
     // The member that crosses the quota applies the write first and raises the alarm after it, so
     // this answer does not say that nothing was written.
     return {Reaction::kFail,
-            {stage == Stage::kWriteSent ? Errc::kAmbiguous : Errc::kUnavailable,
+            {access == Access::kWrite ? Errc::kAmbiguous : Errc::kUnavailable,
              sentence("etcd is full and has raised its NOSPACE alarm: compact, defragment, disarm",
                       message)}};
   }
-  switch (code) {
-    case GRPC_STATUS_PERMISSION_DENIED:
-    case GRPC_STATUS_UNAUTHENTICATED:
+  switch (outcome.code) {
+    case Code::kPermissionDenied:
+    case Code::kUnauthenticated:
       return {Reaction::kFail, {Errc::kDenied, sentence("etcd refused the caller", message)}};
-    case GRPC_STATUS_INVALID_ARGUMENT:
-    case GRPC_STATUS_OUT_OF_RANGE:
+    case Code::kInvalidArgument:
+    case Code::kOutOfRange:
       return {Reaction::kFail, {Errc::kInvalid, sentence("etcd refused the request", message)}};
-    case GRPC_STATUS_UNIMPLEMENTED:
+    case Code::kUnimplemented:
       return {Reaction::kFail,
               {Errc::kUnsupported, sentence("the server does not speak etcd's v3 API", message)}};
     default:
-      // Deadline, cancellation, a lost connection, "request timed out", "leader changed", "server
-      // stopped", a dropped proposal: each of these can come after Raft has taken the write.
-      return maybe_performed(stage, message);
+      // "request timed out", "leader changed", "server stopped", a dropped proposal: each of these
+      // can come after Raft has taken the write.
+      return maybe_performed(access, message);
   }
 }
 

@@ -15,24 +15,24 @@ namespace {
 
 using Opened = Result<std::unique_ptr<ObjectStore>>;
 
-Opened open_memory(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_memory(const Url& url, EventLoop& loop, const StoreOptions&) {
   if (!url.hosts.empty() || !url.path.empty() || !url.query.empty()) {
     return {Errc::kInvalid, "a memory store has no name and no options: write memory:"};
   }
   return std::unique_ptr<ObjectStore>(std::make_unique<MemoryStore>(loop));
 }
 
-Opened open_file(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_file(const Url& url, EventLoop& loop, const StoreOptions&) {
   auto store = open_file_store(url, loop);
   if (!store) return store.error();
   return std::unique_ptr<ObjectStore>(std::move(*store));
 }
 
-Opened open_s3(const Url& url, Loop& loop, const StoreOptions&) {
+Opened open_s3(const Url& url, EventLoop& loop, const StoreOptions&) {
   return open_s3_store(url, loop);
 }
 
-Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
+Opened open_etcd(const Url& url, EventLoop& loop, const StoreOptions& options) {
   EtcdOptions etcd;
   etcd.ca_file = options.tls.ca;
   etcd.cert_file = options.tls.cert;
@@ -42,7 +42,7 @@ Opened open_etcd(const Url& url, Loop& loop, const StoreOptions& options) {
   return open_etcd_store(url, etcd, loop);
 }
 
-Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
+Opened open_muster(const Url& url, EventLoop& loop, const StoreOptions& options) {
   MusterStoreOptions muster;
   muster.ca_file = options.tls.ca;
   muster.cert_file = options.tls.cert;
@@ -54,7 +54,7 @@ Opened open_muster(const Url& url, Loop& loop, const StoreOptions& options) {
 
 struct Scheme {
   const char* name;
-  Opened (*open)(const Url&, Loop&, const StoreOptions&);
+  Opened (*open)(const Url&, EventLoop&, const StoreOptions&);
 };
 
 constexpr std::array kSchemes{
@@ -64,7 +64,7 @@ constexpr std::array kSchemes{
 
 }  // namespace
 
-Opened open_store(const std::string& text, Loop& loop, const StoreOptions& options) {
+Opened open_store(const std::string& text, EventLoop& loop, const StoreOptions& options) {
   const auto url = Url::parse(text);
   if (!url) return url.error();
   std::string known;

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "platform/event_loop.h"
 #include "platform/pki/tls_files.h"
 #include "store/store.h"
 
@@ -27,7 +27,8 @@ struct StoreOptions {
 
 /// Opens the store at an address such as file:///var/lib/app; its completions are posted to
 /// `loop`, which must outlive it. kInvalid with a sentence when the address is no good.
-[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url, Loop& loop,
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url,
+                                                              EventLoop& loop,
                                                               const StoreOptions& options);
 
 }  // namespace muster

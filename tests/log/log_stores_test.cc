@@ -21,7 +21,7 @@ namespace muster::rlog {
 namespace log_stores_test {
 
 TestStore::Open opener(const std::string& url) {
-  return [url](Loop& loop) {
+  return [url](EventLoop& loop) {
     auto store = open_store(url, loop, {});
     MUSTER_CHECK(store.ok());
     return std::move(*store);

@@ -23,7 +23,7 @@ void StoreConformance::TearDown() {
 
 TestStore& StoreConformance::open_handle() {
   if (threads_.empty() || many_threads()) threads_.push_back(std::make_unique<LoopThread>());
-  const auto open = [this](Loop& loop) { return GetParam().open(loop, scope_); };
+  const auto open = [this](EventLoop& loop) { return GetParam().open(loop, scope_); };
   handles_.push_back(std::make_unique<TestStore>(*threads_.back(), open));
   const Status safe = probe(*handles_.back());
   if (!safe) ADD_FAILURE() << safe.error().message;
@@ -54,7 +54,7 @@ std::vector<Key> StoreConformance::keys_under(const std::string& prefix) {
 
 StoreFactory memory_store_factory() {
   auto scopes = std::make_shared<std::map<std::string, std::shared_ptr<MemoryObjects>>>();
-  const auto open = [scopes](Loop& loop, const std::string& scope) {
+  const auto open = [scopes](EventLoop& loop, const std::string& scope) {
     auto& objects = (*scopes)[scope];
     if (!objects) objects = std::make_shared<MemoryObjects>();
     return std::make_unique<MemoryStore>(loop, objects);
@@ -64,14 +64,14 @@ StoreFactory memory_store_factory() {
 
 StoreFactory url_store_factory(std::string name,
                                std::function<std::string(const std::string&)> url) {
-  const auto open = [url](Loop& loop, const std::string& scope) {
+  const auto open = [url](EventLoop& loop, const std::string& scope) {
     return open_url(url(scope))(loop);
   };
   return {.name = std::move(name), .open = open};
 }
 
 TestStore::Open open_url(std::string url) {
-  return [url = std::move(url)](Loop& loop) {
+  return [url = std::move(url)](EventLoop& loop) {
     auto opened = open_store(url, loop, {});
     if (!opened) std::fprintf(stderr, "%s\n", opened.error().message.c_str());
     MUSTER_CHECK(opened);

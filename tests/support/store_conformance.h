@@ -18,7 +18,7 @@ namespace muster {
 struct StoreFactory {
   std::string name;
   /// A handle on the data called `scope`: handles of one scope share it, a new scope is empty.
-  std::function<std::unique_ptr<ObjectStore>(Loop& loop, const std::string& scope)> open;
+  std::function<std::unique_ptr<ObjectStore>(EventLoop& loop, const std::string& scope)> open;
   /// Handles on one scope may live on different threads.
   bool many_threads = true;
   /// The largest body that it must keep: 512 KiB, which is what one entry of a log may hold, unless

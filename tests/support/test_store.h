@@ -19,7 +19,7 @@ namespace muster {
 /// One thread at a time, never the loop's own. `thread` must outlive this.
 class TestStore {
  public:
-  using Open = std::function<std::unique_ptr<ObjectStore>(Loop&)>;
+  using Open = std::function<std::unique_ptr<ObjectStore>(EventLoop&)>;
 
   TestStore(LoopThread& thread, const Open& open) : thread_(thread) {
     thread_.run([&] { store_ = open(thread_.loop()); });

@@ -43,9 +43,9 @@ struct HttpResponse {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
-/// HTTP/1.1 over libcurl, on the loop of its owner; connections are kept and used again. It has no
-/// thread but those in which libcurl looks up the names of hosts, one for each new connection by
-/// name: a name server that hangs holds up nobody.
+/// HTTP/1.1 over libcurl, on the owner's loop; connections are kept and used again. Only the names
+/// of hosts are looked up elsewhere, each by a thread of libcurl's that ends with it: a name server
+/// that hangs holds up nobody. A libcurl that was built without such threads is refused.
 ///
 /// Any answer with a status is a success here, whatever the status; redirects are not followed.
 /// Failures are told apart by what they leave behind: kUnavailable when the request was certainly

@@ -1,21 +1,16 @@
 #include "platform/http_client.h"
 
 #include <curl/curl.h>
-#include <sys/timerfd.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <deque>
-#include <map>
-#include <thread>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "base/check.h"
-#include "base/mutex.h"
+#include "platform/event_loop.h"
 #include "platform/http_transfer.h"
-#include "platform/system_clock.h"
-#include "platform/unique_fd.h"
 
 namespace muster {
 namespace {
@@ -23,6 +18,23 @@ namespace {
 void initialize_libcurl_once() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   MUSTER_CHECK(code == CURLE_OK);
+  // Otherwise the loop would wait for name servers. Debian's libcurl has threads for that.
+  MUSTER_CHECK((curl_version_info(CURLVERSION_NOW)->features & CURL_VERSION_ASYNCHDNS) != 0);
+}
+
+std::uint32_t epoll_events(int wanted) {
+  std::uint32_t events = 0;
+  if ((wanted & CURL_POLL_IN) != 0) events |= EPOLLIN;
+  if ((wanted & CURL_POLL_OUT) != 0) events |= EPOLLOUT;
+  return events;
+}
+
+/// An error shows itself, with its reason, in whatever libcurl tries next.
+int curl_events(std::uint32_t happened) {
+  int events = 0;
+  if ((happened & (EPOLLIN | EPOLLERR | EPOLLHUP)) != 0) events |= CURL_CSELECT_IN;
+  if ((happened & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) events |= CURL_CSELECT_OUT;
+  return events;
 }
 
 }  // namespace
@@ -36,122 +48,116 @@ std::string_view HttpResponse::header(std::string_view name) const {
   return {};
 }
 
-/// The thread and what it alone touches. submit() is for the loop's thread.
-class HttpClient::Worker {
+/// Runs libcurl on the loop: libcurl says which sockets and which time it waits for, and acts when
+/// they have come. Its callbacks only take note; completions are posted, so nobody enters libcurl,
+/// or destroys this, from within it.
+class HttpClient::Transfers {
  public:
-  Worker(Loop& loop, Options options) : loop_(loop), options_(std::move(options)) {
+  Transfers(EventLoop& loop, Options options)
+      : loop_(loop), options_(std::move(options)), timer_(loop) {
     initialize_libcurl_once();
     multi_ = curl_multi_init();
-    MUSTER_CHECK(multi_ != nullptr && alarm_.valid());
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(options_.in_flight_max));
-    thread_ = std::thread([this] { run(); });
+    MUSTER_CHECK(multi_ != nullptr);
+    set(CURLMOPT_MAXCONNECTS, static_cast<long>(options_.in_flight_max));
+    set(CURLMOPT_SOCKETFUNCTION, &Transfers::on_socket);
+    set(CURLMOPT_SOCKETDATA, this);
+    set(CURLMOPT_TIMERFUNCTION, &Transfers::on_time);
+    set(CURLMOPT_TIMERDATA, this);
   }
-  ~Worker() {
-    {
-      MutexLock lock(mutex_);
-      stopping_ = true;
-    }
-    curl_multi_wakeup(multi_);
-    thread_.join();
-    for (auto& [when, transfer] : transfers_) {
+  ~Transfers() {
+    for (auto& [key, transfer] : transfers_) {
       if (transfer->easy() != nullptr) release(*transfer);
     }
     for (CURL* easy : idle_) curl_easy_cleanup(easy);
     curl_multi_cleanup(multi_);
+    for (const curl_socket_t socket : watched_) loop_.unwatch_fd(socket);
   }
-  Worker(const Worker&) = delete;
-  Worker& operator=(const Worker&) = delete;
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
 
-  void submit(std::unique_ptr<Transfer> transfer) MUSTER_EXCLUDES(mutex_) {
-    bool first = false;
-    {
-      MutexLock lock(mutex_);
-      first = inbox_.empty();
-      inbox_.push_back(std::move(transfer));
-    }
-    if (first) curl_multi_wakeup(multi_);
+  void add(HttpRequest request, Answered done) {
+    auto made = std::make_unique<Transfer>(loop_, std::move(request), std::move(done));
+    Transfer& transfer = *made;
+    transfers_.emplace(&transfer, std::move(made));
+    transfer.at_deadline([this, &transfer] { expire(transfer); });
+    waiting_.push_back(&transfer);
+    start_waiting();
   }
 
  private:
-  /// Every transfer not yet answered, in order of deadline.
-  using Transfers = std::map<Transfer::Id, std::unique_ptr<Transfer>>;
-
-  void run() {
-    // Signals are for the program's own threads; a broken connection must not raise SIGPIPE here.
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    while (take_inbox()) {
-      expire();
-      start_waiting();
-      int running = 0;
-      MUSTER_CHECK(curl_multi_perform(multi_, &running) == CURLM_OK);
-      const bool finished_some = collect();
-      if (finished_some && !waiting_.empty()) continue;
-      wait();
-    }
+  template <typename T>
+  void set(CURLMoption option, T value) {
+    MUSTER_CHECK(curl_multi_setopt(multi_, option, value) == CURLM_OK);
   }
 
-  /// False when it is time to end.
-  bool take_inbox() MUSTER_EXCLUDES(mutex_) {
-    std::vector<std::unique_ptr<Transfer>> arrived;
-    {
-      MutexLock lock(mutex_);
-      if (stopping_) return false;
-      arrived.swap(inbox_);
-    }
-    for (auto& transfer : arrived) {
-      const Transfer::Id id = transfer->id();
-      waiting_.push_back(id);
-      transfers_.emplace(id, std::move(transfer));
-    }
-    return true;
+  void expire(Transfer& transfer) {
+    if (transfer.easy() == nullptr) std::erase(waiting_, &transfer);
+    complete(transfer, transfer.expired());
+    start_waiting();
   }
 
-  void expire() {
-    const MonoTime now = boot_now();
-    while (!transfers_.empty() && transfers_.begin()->first.first <= now) {
-      const auto it = transfers_.begin();
-      if (it->second->easy() == nullptr) std::erase(waiting_, it->first);
-      complete(it, it->second->expired());
-    }
-  }
-
+  /// Starts what has waited for its turn, and what gets it because others fail at once.
   void start_waiting() {
-    while (!waiting_.empty() && transfers_.size() - waiting_.size() < options_.in_flight_max) {
-      Transfer& transfer = *transfers_.at(waiting_.front());
-      waiting_.pop_front();
-      CURL* easy = idle_.empty() ? curl_easy_init() : idle_.back();
-      MUSTER_CHECK(easy != nullptr);
-      if (!idle_.empty()) idle_.pop_back();
-      transfer.prepare(easy, options_);
-      MUSTER_CHECK(curl_multi_add_handle(multi_, easy) == CURLM_OK);
+    while (start_some()) {
+      act(CURL_SOCKET_TIMEOUT, 0);
+      collect();
     }
   }
 
-  /// True when a transfer ended.
-  bool collect() {
+  /// False when there was nothing to start.
+  bool start_some() {
     bool any = false;
+    while (!waiting_.empty() && transfers_.size() - waiting_.size() < options_.in_flight_max) {
+      Transfer& transfer = *waiting_.front();
+      waiting_.pop_front();
+      if (transfer.by() <= loop_.now()) {
+        complete(transfer, transfer.expired());
+        continue;
+      }
+      start(transfer);
+      any = true;
+    }
+    return any;
+  }
+
+  void start(Transfer& transfer) {
+    CURL* easy = idle_.empty() ? curl_easy_init() : idle_.back();
+    MUSTER_CHECK(easy != nullptr);
+    if (!idle_.empty()) idle_.pop_back();
+    transfer.prepare(easy, options_);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &Transfers::on_close);
+    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, this);
+    MUSTER_CHECK(curl_multi_add_handle(multi_, easy) == CURLM_OK);
+  }
+
+  void resume(curl_socket_t socket, int events) {
+    act(socket, events);
+    collect();
+    start_waiting();
+  }
+
+  void act(curl_socket_t socket, int events) {
+    int running = 0;
+    MUSTER_CHECK(curl_multi_socket_action(multi_, socket, events, &running) == CURLM_OK);
+  }
+
+  void collect() {
     int left = 0;
     while (CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       Transfer* transfer = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
-      complete(transfers_.find(transfer->id()), transfer->finish(code));
-      any = true;
+      complete(*transfer, transfer->finish(code));
     }
-    return any;
   }
 
-  void complete(Transfers::iterator it, Result<HttpResponse> result) {
-    Transfer& transfer = *it->second;
+  void complete(Transfer& transfer, Result<HttpResponse> result) {
     if (transfer.easy() != nullptr) release(transfer);
-    // Moved, never copied: whatever the callback holds is destroyed on the loop's thread.
     loop_.post([done = transfer.take_done(), result = std::move(result)]() mutable {
       done(std::move(result));
     });
-    transfers_.erase(it);
+    transfers_.erase(&transfer);
   }
 
   void release(Transfer& transfer) {
@@ -160,46 +166,55 @@ class HttpClient::Worker {
     idle_.push_back(transfer.easy());
   }
 
-  /// libcurl waits on a clock that stands still during suspend; this timer's does not. It is only
-  /// ever moved to an earlier time: waking once too often is cheaper than setting it per request.
-  void set_alarm() {
-    if (transfers_.empty() || transfers_.begin()->first.first >= alarm_at_) return;
-    alarm_at_ = transfers_.begin()->first.first;
-    const Duration::rep ns = alarm_at_.time_since_epoch().count();
-    itimerspec spec{};
-    spec.it_value.tv_sec = ns / 1'000'000'000;
-    spec.it_value.tv_nsec = ns % 1'000'000'000;
-    MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
+  void watch(curl_socket_t socket, int wanted) {
+    if (const std::uint32_t events = epoll_events(wanted); events != 0) {
+      watched_.insert(socket);
+      return loop_.watch_fd(socket, events, [this, socket](std::uint32_t happened) {
+        resume(socket, curl_events(happened));
+      });
+    }
+    // Some versions let go of a socket twice, the second time when others have its number.
+    if (watched_.erase(socket) > 0) loop_.unwatch_fd(socket);
   }
 
-  void wait() {
-    set_alarm();
-    curl_waitfd alarm{alarm_.get(), CURL_WAIT_POLLIN, 0};
-    MUSTER_CHECK(curl_multi_poll(multi_, &alarm, 1, 60'000, nullptr) == CURLM_OK);
-    if (alarm.revents == 0) return;
-    std::uint64_t expirations = 0;
-    if (::read(alarm_.get(), &expirations, sizeof expirations) < 0) MUSTER_CHECK(errno == EAGAIN);
-    alarm_at_ = MonoTime::max();
+  static int on_socket(CURL*, curl_socket_t socket, int wanted, void* self, void*) {
+    static_cast<Transfers*>(self)->watch(socket, wanted);
+    return 0;
   }
 
-  Loop& loop_;
+  /// Some versions close a socket without letting go of it before.
+  static int on_close(void* self, curl_socket_t socket) {
+    static_cast<Transfers*>(self)->watch(socket, CURL_POLL_REMOVE);
+    return ::close(socket);
+  }
+
+  /// Only one time at a time: a later call replaces it, and a negative one takes it back.
+  static int on_time(CURLM*, long delay_ms, void* self) {
+    auto& transfers = *static_cast<Transfers*>(self);
+    if (delay_ms < 0) {
+      transfers.timer_.cancel();
+    } else {
+      transfers.timer_.arm(std::chrono::milliseconds(delay_ms),
+                           [&transfers] { transfers.resume(CURL_SOCKET_TIMEOUT, 0); });
+    }
+    return 0;
+  }
+
+  EventLoop& loop_;
   const Options options_;
   CURLM* multi_ = nullptr;
-  UniqueFd alarm_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)};
-  MonoTime alarm_at_ = MonoTime::max();
-  Transfers transfers_;
-  std::deque<Transfer::Id> waiting_;
+  Timer timer_;  ///< For libcurl's own times, such as when to try another address.
+  std::unordered_set<curl_socket_t> watched_;
+  /// Every request not yet answered; those without a handle wait for their turn.
+  std::unordered_map<const Transfer*, std::unique_ptr<Transfer>> transfers_;
+  std::deque<Transfer*> waiting_;
   std::vector<CURL*> idle_;
-  Mutex mutex_;
-  std::vector<std::unique_ptr<Transfer>> inbox_ MUSTER_GUARDED_BY(mutex_);
-  bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;
-  std::thread thread_;
 };
 
-HttpClient::HttpClient(Loop& loop, Options options)
+HttpClient::HttpClient(EventLoop& loop, Options options)
     : loop_(loop),
       outstanding_max_(options.in_flight_max + options.waiting_max),
-      worker_(std::make_unique<Worker>(loop, std::move(options))) {}
+      transfers_(std::make_unique<Transfers>(loop, std::move(options))) {}
 
 HttpClient::~HttpClient() = default;
 
@@ -211,13 +226,12 @@ void HttpClient::send(HttpRequest request, Answered done) {
     return;
   }
   ++outstanding_;
-  Answered answered =
+  transfers_->add(
+      std::move(request),
       lifetime_.wrap([this, done = std::move(done)](Result<HttpResponse> result) mutable {
         --outstanding_;
         done(std::move(result));
-      });
-  const Transfer::Id id{request.by, next_number_++};
-  worker_->submit(std::make_unique<Transfer>(id, std::move(request), std::move(answered)));
+      }));
 }
 
 }  // namespace muster

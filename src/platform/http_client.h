@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +13,8 @@
 #include "base/time.h"
 
 namespace muster {
+
+class EventLoop;
 
 struct HttpRequest {
   std::string method = "GET";
@@ -42,21 +43,23 @@ struct HttpResponse {
   [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
-/// HTTP/1.1 over libcurl, on a thread of its own; connections are kept and used again.
+/// HTTP/1.1 over libcurl, on the owner's loop; connections are kept and used again. Only the names
+/// of hosts are looked up elsewhere, each by a thread of libcurl's that ends with it: a name server
+/// that hangs holds up nobody. A libcurl that was built without such threads is refused.
 ///
 /// Any answer with a status is a success here, whatever the status; redirects are not followed.
 /// Failures are told apart by what they leave behind: kUnavailable when the request was certainly
 /// never sent (no such host, refused, TLS handshake failed, deadline before the connection),
 /// kAmbiguous when it may have been, kCorrupt when the answer is larger than allowed, kDenied where
-/// HttpRequest::tell_refusals says so. Each request
-/// ends by its deadline, which passes during suspend too. Messages hold the host, never a path, a
-/// header or a body.
+/// HttpRequest::tell_refusals says so. Each request ends by its deadline, which passes during
+/// suspend too. Messages hold the host, never a path, a header or a body.
 ///
 /// At most `in_flight_max` requests run at a time and `waiting_max` more wait their turn; beyond
 /// that a request fails with kUnavailable at once. Completions are posted to the loop, one for each
-/// request; destroying the client breaks off what runs, and nothing is called after that.
+/// request; destroying the client breaks off what runs, and nothing is called after that. A
+/// completion may destroy the client.
 ///
-/// Loop thread only.
+/// Loop thread only. The loop must outlive the client.
 class HttpClient {
  public:
   struct Options {
@@ -70,8 +73,8 @@ class HttpClient {
   };
   using Answered = std::function<void(Result<HttpResponse>)>;
 
-  explicit HttpClient(Loop& loop) : HttpClient(loop, Options{}) {}
-  HttpClient(Loop& loop, Options options);
+  explicit HttpClient(EventLoop& loop) : HttpClient(loop, Options{}) {}
+  HttpClient(EventLoop& loop, Options options);
   ~HttpClient();
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
@@ -79,14 +82,13 @@ class HttpClient {
   void send(HttpRequest request, Answered done);
 
  private:
-  class Worker;
+  class Transfers;
 
-  Loop& loop_;
+  EventLoop& loop_;
   const std::size_t outstanding_max_;
   std::size_t outstanding_ = 0;
-  std::uint64_t next_number_ = 0;
   Lifetime lifetime_;
-  std::unique_ptr<Worker> worker_;
+  std::unique_ptr<Transfers> transfers_;
 };
 
 }  // namespace muster

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <optional>
 
 #include "platform/event_loop.h"
@@ -13,6 +16,11 @@ namespace http_client_test {
 
 using Server = ScriptedHttpServer;
 using Fault = ScriptedHttpServer::Fault;
+
+std::size_t thread_count() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(threads), end(threads)));
+}
 
 class HttpClientTest : public ::testing::Test {
  protected:
@@ -215,6 +223,86 @@ TEST_F(HttpClientTest, DestroyingTheClientBreaksOffWhatRunsAndCallsNothing) {
   });
   thread_.run([] {});
   EXPECT_FALSE(called);
+}
+
+TEST_F(HttpClientTest, ACompletionMayDestroyTheClient) {
+  Server server([](const Server::Request& r) {
+    return Server::Reply{.fault = r.target == "/hang" ? Fault::kHang : Fault::kNone};
+  });
+  bool called = false;
+  std::promise<void> destroyed;
+  thread_.run([&] {
+    client_->send(request(server.url() + "/hang"), [&](const auto&) { called = true; });
+    client_->send(request(server.url() + "/"), [&](const auto&) {
+      client_.reset();
+      destroyed.set_value();
+    });
+  });
+  destroyed.get_future().wait();
+  thread_.run([] {});
+  EXPECT_FALSE(called);
+}
+
+TEST_F(HttpClientTest, RunsOnTheLoopAndMakesNoThread) {
+  thread_.run([this] { client_.reset(); });
+  std::atomic<std::size_t> meanwhile = 0;
+  Server server([&](const Server::Request&) {
+    meanwhile = thread_count();
+    return Server::Reply{};
+  });
+  const std::size_t before = thread_count();
+  make_client({});
+  ASSERT_TRUE(send(request(server.url() + "/")).get().ok());
+  EXPECT_LE(meanwhile, before + 1) << "the server has one for the connection";
+  EXPECT_LE(thread_count(), before + 1);
+}
+
+TEST_F(HttpClientTest, AServerThatDoesNotAnswerHoldsUpNoTimerOfTheLoop) {
+  Server server([](const Server::Request&) { return Server::Reply{.fault = Fault::kHang}; });
+  const auto pending = send(request(server.url() + "/", 30s));
+  while (server.requests().empty()) thread_.run([] {});
+  std::promise<Duration> late;
+  thread_.run([&] {
+    const MonoTime due = thread_.loop().now() + 50ms;
+    thread_.loop().at(due, [&, due] { late.set_value(thread_.loop().now() - due); });
+  });
+  EXPECT_LT(late.get_future().get(), 5s);
+  EXPECT_EQ(pending.wait_for(0s), std::future_status::timeout);
+}
+
+TEST_F(HttpClientTest, ALargeBodyIsSentAndReceivedAsTheSocketTakesIt) {
+  Server server([](const Server::Request& r) { return Server::Reply{.body = r.body}; });
+  HttpRequest put = request(server.url() + "/", 60s);
+  put.method = "PUT";
+  put.body = std::string(std::size_t{16} << 20, '.') + "end";
+  const auto answer = send(put).get();
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_TRUE(answer->body == put.body);
+}
+
+TEST_F(HttpClientTest, ConnectionsThatComeAndGoLeaveTheOthersAlone) {
+  // Each socket is closed after its answer, and its number is used again.
+  Server server([](const Server::Request& r) {
+    return Server::Reply{.body = r.target, .headers = {{"Connection", "close"}}};
+  });
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::future<Result<HttpResponse>>> answers;
+    for (int i = 0; i < 5; ++i) {
+      answers.push_back(send(request(server.url() + "/" + std::to_string(i))));
+    }
+    for (int i = 0; i < 5; ++i) {
+      const auto answer = answers[static_cast<std::size_t>(i)].get();
+      ASSERT_TRUE(answer.ok()) << answer.error().message;
+      EXPECT_EQ(answer->body, "/" + std::to_string(i));
+    }
+  }
+  EXPECT_EQ(server.connection_count(), 50u);
+}
+
+TEST_F(HttpClientTest, ANameThatStandsForNoAddressWasCertainlyNotSent) {
+  HttpRequest lost = request("http://no-such-host.invalid/");
+  lost.direct = true;
+  EXPECT_TRUE(send(lost).get().is(Errc::kUnavailable));
 }
 
 }  // namespace http_client_test

@@ -14,6 +14,21 @@ void set(CURL* easy, CURLoption option, T value) {
   MUSTER_CHECK(curl_easy_setopt(easy, option, value) == CURLE_OK);
 }
 
+/// `file`, or the system's own where that is empty.
+void set_authorities(CURL* easy, const std::string& file) {
+  // Small, and read for each connection: it may have changed.
+  if (!file.empty()) {
+    set(easy, CURLOPT_CAINFO, file.c_str());
+    set(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
+  }
+  // Besides a file libcurl looks in the system's directory, so that whoever names authorities would
+  // get the system's as well. Nor does it keep the system's file in memory then, and reading that
+  // holds up the loop for some 20 ms; as it is, once a day.
+  if (!file.empty() || curl_version_info(CURLVERSION_NOW)->cainfo != nullptr) {
+    set(easy, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  }
+}
+
 }  // namespace
 
 void Transfer::prepare(CURL* easy, const HttpClient::Options& options) {
@@ -24,7 +39,7 @@ void Transfer::prepare(CURL* easy, const HttpClient::Options& options) {
   set(easy, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   set(easy, CURLOPT_SSLVERSION,
       static_cast<long>(options.tls13_only ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2));
-  if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
+  set_authorities(easy, options.ca_file);
   if (!options.cert_file.empty()) {
     set(easy, CURLOPT_SSLCERT, options.cert_file.c_str());
     set(easy, CURLOPT_SSLKEY, options.key_file.c_str());

@@ -3,32 +3,34 @@
 #include <curl/curl.h>
 
 #include <array>
-#include <cstdint>
 #include <string>
 #include <utility>
 
+#include "base/loop.h"
 #include "platform/http_client.h"
 
 namespace muster::http {
 
 /// One request on its way: what libcurl calls back into, and what became of it.
-/// The HTTP client's thread only; must not move while libcurl holds it.
+/// Loop thread only; must not move while libcurl holds it.
 class Transfer {
  public:
-  /// The deadline, and a number that tells equal deadlines apart.
-  using Id = std::pair<MonoTime, std::uint64_t>;
-
-  Transfer(Id id, HttpRequest request, HttpClient::Answered done)
-      : id_(id), request_(std::move(request)), done_(std::move(done)) {}
+  Transfer(Loop& loop, HttpRequest request, HttpClient::Answered done)
+      : deadline_(loop), request_(std::move(request)), done_(std::move(done)) {}
   ~Transfer() { curl_slist_free_all(headers_); }
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
+  [[nodiscard]] MonoTime by() const { return request_.by; }
+  /// Calls `expire` at the deadline if this is still there. libcurl's own clock stands still during
+  /// suspend, the loop's does not.
+  void at_deadline(Loop::Task expire) { deadline_.arm(by(), std::move(expire)); }
+
   /// Sets every option of a fresh or reset handle.
   void prepare(CURL* easy, const HttpClient::Options& options);
 
+  /// Null until it is prepared.
   [[nodiscard]] CURL* easy() const { return easy_; }
-  [[nodiscard]] Id id() const { return id_; }
 
   [[nodiscard]] Result<HttpResponse> finish(CURLcode code);
   /// The outcome of breaking it off, running or not yet begun.
@@ -46,7 +48,7 @@ class Transfer {
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self);
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self);
 
-  const Id id_;
+  Timer deadline_;
   HttpRequest request_;
   HttpClient::Answered done_;
   HttpResponse response_;

@@ -58,7 +58,7 @@ PeerView read_view(const std::string& body) {
   return view;
 }
 
-PeerViews::PeerViews(Loop& loop, const TlsFiles& tls)
+PeerViews::PeerViews(EventLoop& loop, const TlsFiles& tls)
     : http_(loop,
             {.ca_file = tls.ca, .cert_file = tls.cert, .key_file = tls.key, .tls13_only = true}) {}
 

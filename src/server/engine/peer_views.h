@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "base/loop.h"
 #include "core/engine/start_plan.h"
+#include "platform/event_loop.h"
 #include "platform/http_client.h"
 #include "store/open.h"
 
@@ -17,7 +17,7 @@ namespace muster::engine {
 /// Asks at peers' addresses who is there. Loop thread only.
 class PeerViews {
  public:
-  PeerViews(Loop& loop, const TlsFiles& tls);
+  PeerViews(EventLoop& loop, const TlsFiles& tls);
 
   /// Asks every one of `urls` (by name) and answers when all have answered or `by` has come.
   void look(const std::map<std::string, std::string>& urls, MonoTime by,

@@ -54,7 +54,7 @@ struct TlsKeeper::Door {
   const CrlKeeper* revocations MUSTER_GUARDED_BY(mutex) = nullptr;
 };
 
-TlsKeeper::TlsKeeper(Loop& loop, Options options)
+TlsKeeper::TlsKeeper(EventLoop& loop, Options options)
     : loop_(loop),
       options_(std::move(options)),
       watcher_(loop, options_.files,

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/loop.h"
 #include "base/mutex.h"
 #include "base/result.h"
+#include "platform/event_loop.h"
 #include "platform/http_client.h"
 #include "server/rpc/rpc_server.h"
 #include "server/tls/admission.h"
@@ -33,7 +33,7 @@ class TlsKeeper {
     std::string server_id;  ///< Whom this server's own certificate must name.
   };
 
-  TlsKeeper(Loop& loop, Options options);
+  TlsKeeper(EventLoop& loop, Options options);
   ~TlsKeeper();
   TlsKeeper(const TlsKeeper&) = delete;
   TlsKeeper& operator=(const TlsKeeper&) = delete;
@@ -65,7 +65,7 @@ class TlsKeeper {
   [[nodiscard]] Status check_own(const security::Credentials& credentials) const;
   void adopt(const security::Credentials& credentials);
 
-  Loop& loop_;
+  EventLoop& loop_;
   const Options options_;
   CredentialWatcher watcher_;
   std::optional<HttpClient> http_;

@@ -32,7 +32,7 @@ Error wants_other_files(const std::string& reason) {
 
 }  // namespace
 
-Door::Door(Loop& loop, Address address)
+Door::Door(EventLoop& loop, Address address)
     : loop_(loop),
       address_(std::move(address)),
       tls_(address_.names_files()),

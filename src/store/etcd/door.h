@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "base/loop.h"
 #include "base/result.h"
+#include "platform/event_loop.h"
 #include "platform/http_client.h"
 #include "store/etcd/address.h"
 #include "store/store.h"
@@ -23,7 +23,7 @@ namespace muster::etcd {
 /// Loop thread only. Destroying it breaks off what runs.
 class Door {
  public:
-  Door(Loop& loop, Address address);
+  Door(EventLoop& loop, Address address);
   Door(const Door&) = delete;
   Door& operator=(const Door&) = delete;
 
@@ -35,7 +35,7 @@ class Door {
   void heard(const Result<HttpResponse>& answer);
   void end(const Status& status);
 
-  Loop& loop_;
+  EventLoop& loop_;
   Address address_;
   Callback<Done> done_;
   int rounds_ = 0;

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "platform/event_loop.h"
+#include "platform/system_clock.h"
 #include "platform/testing/scripted_http_server.h"
 #include "store/s3/s3_store.h"
 #include "store/s3/timestamps.h"
@@ -16,20 +17,13 @@ using Server = ScriptedHttpServer;
 
 const std::string kDate = "Fri, 24 May 2013 00:00:00 GMT";
 
-/// A loop whose wall clock shows what it is told. Loop thread only, except for post().
-class SteppedLoop final : public Loop {
+/// A clock that shows the time of day that it is told. Loop thread only.
+class SteppedClock final : public Clock {
  public:
-  explicit SteppedLoop(Loop& real) : real_(real) {}
-  [[nodiscard]] MonoTime now() const override { return real_.now(); }
+  [[nodiscard]] MonoTime now() const override { return boot_now(); }
   [[nodiscard]] WallTime wall_now() const override { return *s3::parse_http_date(kDate) + ahead; }
-  void post(Task task) override { real_.post(std::move(task)); }
-  TimerId at(MonoTime when, Task task) override { return real_.at(when, std::move(task)); }
-  void cancel(TimerId id) override { real_.cancel(id); }
 
   std::chrono::milliseconds ahead{0};
-
- private:
-  Loop& real_;
 };
 
 // R46: an offset that was added to the last one, instead of set, was right only once.
@@ -43,15 +37,16 @@ TEST(S3ClockTest, AHostWhoseClockIsSteppedForwardAndBackRecoversEachTime) {
     return {403, "<Error><Code>RequestTimeTooSkewed</Code></Error>", {{"Date", kDate}}};
   });
   LoopThread thread;
-  SteppedLoop loop(thread.loop());
+  SteppedClock clock;
   std::unique_ptr<S3Store> store;
   thread.run([&] {
     const auto url = Url::parse("s3://bucket?endpoint=" + server.url());
-    auto opened = S3Store::open(*url, loop, [](const char* name) -> std::string {
+    const s3::Environment environment = [](const char* name) -> std::string {
       const std::string_view variable(name);
       const bool key = variable == "AWS_ACCESS_KEY_ID" || variable == "AWS_SECRET_ACCESS_KEY";
       return key ? "key" : "";
-    });
+    };
+    auto opened = S3Store::open(*url, thread.loop(), environment, {}, &clock);
     ASSERT_TRUE(opened.ok()) << opened.error().message;
     store = std::move(*opened);
   });
@@ -60,8 +55,8 @@ TEST(S3ClockTest, AHostWhoseClockIsSteppedForwardAndBackRecoversEachTime) {
   for (const auto ahead : {0h, 1h, 0h, -2h, 0h, 3h}) {
     std::promise<Result<Object>> answered;
     thread.loop().post([&] {
-      loop.ahead = ahead;
-      store->get("k", {}, loop.now() + 10s,
+      clock.ahead = ahead;
+      store->get("k", {}, clock.now() + 10s,
                  [&](Result<Object> object) { answered.set_value(std::move(object)); });
     });
     const Result<Object> got = answered.get_future().get();

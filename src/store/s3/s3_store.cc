@@ -37,15 +37,16 @@ struct S3Store::Call {
   bool credentials_renewed = false;
 };
 
-Result<std::unique_ptr<S3Store>> S3Store::open(const Url& url, Loop& loop,
+Result<std::unique_ptr<S3Store>> S3Store::open(const Url& url, EventLoop& loop,
                                                const s3::Environment& environment,
-                                               s3::CredentialEndpoints endpoints) {
+                                               s3::CredentialEndpoints endpoints,
+                                               const Clock* clock) {
   auto profile = s3::load_profile(environment);
   if (!profile) return profile.error();
   auto config = s3::Config::from(url, environment, *profile);
   if (!config) return config.error();
   const std::string region = config->region;
-  std::unique_ptr<S3Store> store(new S3Store(loop, std::move(*config)));
+  std::unique_ptr<S3Store> store(new S3Store(loop, std::move(*config), clock));
   auto source = s3::choose_credential_source(environment, *profile, region, std::move(endpoints),
                                              loop, store->http_);
   if (!source) return source.error();
@@ -53,8 +54,9 @@ Result<std::unique_ptr<S3Store>> S3Store::open(const Url& url, Loop& loop,
   return store;
 }
 
-S3Store::S3Store(Loop& loop, s3::Config config)
+S3Store::S3Store(EventLoop& loop, s3::Config config, const Clock* clock)
     : loop_(loop),
+      clock_(clock != nullptr ? *clock : loop),
       config_(std::move(config)),
       random_(system_random()),
       signer_(config_.region, "s3"),
@@ -166,7 +168,7 @@ void S3Store::begin(CallPtr call) {
 
 void S3Store::send(CallPtr call, s3::Credentials credentials) {
   s3::Request signed_request = call->request;
-  signer_.sign(signed_request, credentials, loop_.wall_now() + clock_offset_);
+  signer_.sign(signed_request, credentials, clock_.wall_now() + clock_offset_);
   HttpRequest http;
   http.method = signed_request.method;
   http.url =
@@ -211,7 +213,7 @@ bool S3Store::mend(Call& call, Remedy remedy, const Result<HttpResponse>& answer
   const auto date = s3::parse_http_date(answer->header("date"));
   if (!date) return false;
   call.clock_set = true;
-  clock_offset_ = *date - loop_.wall_now();
+  clock_offset_ = *date - clock_.wall_now();
   ++stats_.clock_settings;
   log_warn("the object store's clock differs from this machine's",
            {{"store", describe()}, {"ahead_by_ms", std::to_string(clock_offset_.count())}});
@@ -249,7 +251,7 @@ void S3Store::refuse(Callback<T> done, Error error) {
   loop_.post(lifetime_.wrap([done = std::move(done), error = std::move(error)] { done(error); }));
 }
 
-Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, Loop& loop) {
+Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, EventLoop& loop) {
   auto store = S3Store::open(url, loop);
   if (!store) return store.error();
   return std::unique_ptr<ObjectStore>(std::move(*store));

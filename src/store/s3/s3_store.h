@@ -7,6 +7,7 @@
 
 #include "base/loop.h"
 #include "base/random.h"
+#include "platform/event_loop.h"
 #include "platform/http_client.h"
 #include "store/s3/answers.h"
 #include "store/s3/config.h"
@@ -38,10 +39,12 @@ struct S3Stats {
 /// anyway. Removing what does not exist is a success, as S3 does not tell the difference.
 class S3Store final : public ObjectStore {
  public:
-  /// kInvalid with one sentence when the address or the environment does not say enough.
+  /// kInvalid with one sentence when the address or the environment does not say enough. `clock`
+  /// tells the time of day for signatures; null: the loop does.
   [[nodiscard]] static Result<std::unique_ptr<S3Store>> open(
-      const Url& url, Loop& loop, const s3::Environment& environment = s3::process_environment(),
-      s3::CredentialEndpoints endpoints = {});
+      const Url& url, EventLoop& loop,
+      const s3::Environment& environment = s3::process_environment(),
+      s3::CredentialEndpoints endpoints = {}, const Clock* clock = nullptr);
   ~S3Store() override;
 
   [[nodiscard]] Capabilities capabilities() const override { return {}; }
@@ -63,7 +66,7 @@ class S3Store final : public ObjectStore {
   struct Call;
   using CallPtr = std::shared_ptr<Call>;
 
-  S3Store(Loop& loop, s3::Config config);
+  S3Store(EventLoop& loop, s3::Config config, const Clock* clock);
   [[nodiscard]] CallPtr make_call(s3::Question::Kind kind, const Key& key, Deadline by) const;
   void begin(CallPtr call);
   void send(CallPtr call, s3::Credentials credentials);
@@ -75,7 +78,8 @@ class S3Store final : public ObjectStore {
   template <typename T>
   void refuse(Callback<T> done, Error error);
 
-  Loop& loop_;
+  EventLoop& loop_;
+  const Clock& clock_;
   const s3::Config config_;
   Random random_;
   s3::Signer signer_;
@@ -89,6 +93,6 @@ class S3Store final : public ObjectStore {
 };
 
 /// S3Store::open() for whoever needs no more than an ObjectStore.
-[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, Loop& loop);
+[[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, EventLoop& loop);
 
 }  // namespace muster

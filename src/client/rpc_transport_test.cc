@@ -26,14 +26,12 @@ class TestServer {
                       const std::string& host = "127.0.0.1") {
     thread_.run([&] {
       server_.emplace(thread_.loop(), rpc::ServerOptions{.host = host}, std::move(on_call));
-      if (const auto started = server_->start()) port_ = *started;
+      port_ = server_->start().value();
     });
   }
   ~TestServer() {
     thread_.run([this] { server_.reset(); });
   }
-  /// 0: it could not be started.
-  [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string at(const std::string& host) const {
     return host + ":" + std::to_string(port_);
   }
@@ -83,7 +81,6 @@ TEST_F(RpcTransportTest, NamesAddressesAndBracketsLeadToTheServer) {
     EXPECT_EQ(answer.body, "re: question");
   }
   const TestServer six(echo, "::1");
-  if (six.port() == 0) GTEST_SKIP() << "no IPv6 here";
   EXPECT_TRUE(ask(six.at("[::1]")).status.ok());
 }
 

@@ -71,9 +71,8 @@ class UnreachableTest : public ::testing::Test {
     }
     thread_.run([&] {
       server_.emplace(thread_.loop(), options, [](const rpc::CallPtr&) { FAIL(); });
-      const auto port = server_->start();
-      const std::string named = host == "::1" ? "[::1]" : host;
-      server_name_ = port ? named + ":" + std::to_string(*port) : "";
+      server_name_ =
+          (host == "::1" ? "[::1]" : host) + ":" + std::to_string(server_->start().value());
     });
   }
 
@@ -160,7 +159,6 @@ TEST_F(UnreachableTest, ACertificateThatDoesNotHoldTheName) {
 
 TEST_F(UnreachableTest, ACertificateThatDoesNotHoldTheAddressInBrackets) {
   serve(authority_.issue({"elsewhere"}, {"::2"}), "::1");
-  if (server_name_.empty()) GTEST_SKIP() << "no IPv6 here";
   EXPECT_THAT(says(files()), HasSubstr("certificate verify failed (IP address mismatch)"));
 }
 

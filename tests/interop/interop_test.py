@@ -29,8 +29,8 @@ STEPS = """unary deadline_met server_stream bidirectional_stream half_close canc
     metadata metadata_over_limit large_request large_answer too_large_request compressed_request not_found
     invalid_argument leader_address unknown_method unknown_service health_check health_watch reflection
     concurrent_calls stream_ends_with_server goes_on_after_restart""".split()
-# Go reads the limit in the server's settings, does not send such a call and has a word of its own for it.
-OVER_LIMIT = {"go": "INTERNAL"}.get(LANGUAGE, "RESOURCE_EXHAUSTED")
+# These read the limit in the server's settings, do not send such a call and have a word of their own for it.
+OVER_LIMIT = {"go": "INTERNAL", "java": "INTERNAL"}.get(LANGUAGE, "RESOURCE_EXHAUSTED")
 
 
 class Child:
@@ -141,6 +141,7 @@ class InteropTest(unittest.TestCase):
                 lines.append(line)
         code = program.process.wait(timeout=10)
         program.end()
+        leader.end()  # Where it was not restarted, it still writes.
         return lines, code, leader.rest()
 
     def check(self, steps, security, shown):

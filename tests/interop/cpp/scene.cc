@@ -2,8 +2,9 @@
 
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <utility>
+
+#include "tests/server/musterd.h"
 
 namespace interop {
 namespace {
@@ -102,15 +103,15 @@ void Scene::register_node(int number) {
 }
 
 void Scene::await_subscribers(unsigned count) {
-  const auto limit = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    Context context;
-    pb::HealthCheckResponse answer;
-    expect(coordinator_->HealthCheck(&context, {}, &answer), grpc::OK);
-    if (answer.watch_subscribers() == count) return;
-    expect(std::chrono::steady_clock::now() < limit, answer.ShortDebugString());
-    std::this_thread::sleep_for(20ms);
-  }
+  const bool reached = muster::testing::eventually(
+      [&] {
+        Context context;
+        pb::HealthCheckResponse answer;
+        expect(coordinator_->HealthCheck(&context, {}, &answer), grpc::OK);
+        return answer.watch_subscribers() == count;
+      },
+      kPatience);
+  expect(reached, "there are never " + std::to_string(count) + " watches");
 }
 
 grpc::Status Scene::put_all(pb::StoreService::Stub& stub, grpc::ClientContext& context,

@@ -1,10 +1,10 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <iostream>
-#include <thread>
 
 #include "grpc/reflection/v1alpha/reflection.grpc.pb.h"
 #include "tests/interop/cpp/scene.h"
+#include "tests/server/musterd.h"
 
 namespace interop {
 namespace {
@@ -314,19 +314,20 @@ std::string stream_ends_with_server(Scene& scene) {
 
 /// On the same channel. A server that stops or starts answers UNAVAILABLE: nothing was changed.
 std::string goes_on_after_restart(Scene& scene) {
-  const auto limit = std::chrono::steady_clock::now() + 2 * kPatience;
-  for (;;) {
-    Context context(2 * kPatience);
-    context.set_wait_for_ready(true);
-    pb::StorePutRequest request;
-    request.set_key("after");
-    pb::StorePutResponse answer;
-    const grpc::Status status = scene.store().Put(&context, request, &answer);
-    if (status.ok()) return {};
-    expect(status, grpc::UNAVAILABLE);
-    expect(std::chrono::steady_clock::now() < limit, status.error_message());
-    std::this_thread::sleep_for(50ms);
-  }
+  const bool done = muster::testing::eventually(
+      [&] {
+        Context context(2 * kPatience);
+        context.set_wait_for_ready(true);
+        pb::StorePutRequest request;
+        request.set_key("after");
+        pb::StorePutResponse answer;
+        const grpc::Status status = scene.store().Put(&context, request, &answer);
+        if (!status.ok()) expect(status, grpc::UNAVAILABLE);
+        return status.ok();
+      },
+      2 * kPatience);
+  expect(done, "the server does not come back");
+  return {};
 }
 
 }  // namespace

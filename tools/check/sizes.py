@@ -5,7 +5,7 @@ import common
 
 LINES_MAX = 400
 FOLDERS = ("src", "proto", "tests", "bench", "examples", "tools", "cmake", "dashboard")
-SUFFIXES = (".h", ".cc", ".py", ".sh", ".cmake", ".proto", ".js", ".ts", ".css", ".html")
+SUFFIXES = (".h", ".cc", ".py", ".sh", ".cmake", ".proto", ".js", ".ts", ".go", ".java", ".css", ".html")
 
 check = common.Check("sizes", __doc__)
 for path in common.files(check.root):

@@ -1,6 +1,5 @@
 #include "platform/event_loop.h"
 
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -10,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <future>
-#include <semaphore>
 
 #include "base/check.h"
 #include "platform/system_clock.h"
@@ -22,10 +20,6 @@ namespace {
 /// Tasks that post tasks go on for so long before descriptors and timers have their turn.
 constexpr int kTaskRounds = 16;
 
-/// A loop that waits elsewhere is told by that of its timers; the alarm is for what that clock does
-/// not count, such as a suspended machine, and otherwise stays behind it.
-constexpr Duration kAlarmBehind = 50ms;
-
 void signal(const UniqueFd& eventfd) {
   const std::uint64_t one = 1;
   // The counter cannot overflow: it is drained whenever it is not zero.
@@ -33,47 +27,6 @@ void signal(const UniqueFd& eventfd) {
 }
 
 }  // namespace
-
-/// Tells a loop that waits elsewhere when one of its descriptors is ready, and waits until it has
-/// looked before it tells again.
-class EventLoop::Sentry {
- public:
-  Sentry(EventLoop& loop, LoopWaiter& waiter)
-      : loop_(loop),
-        waiter_(waiter),
-        end_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        thread_([this] { run(); }) {}
-  ~Sentry() {
-    signal(end_);
-    looked_.release();
-    thread_.join();
-  }
-  Sentry(const Sentry&) = delete;
-  Sentry& operator=(const Sentry&) = delete;
-
-  [[nodiscard]] LoopWaiter& waiter() { return waiter_; }
-  void looked() { looked_.release(); }
-
- private:
-  void run() {
-    MUSTER_CHECK(end_.valid());
-    while (true) {
-      std::array<pollfd, 2> fds{{{loop_.epoll_.get(), POLLIN, 0}, {end_.get(), POLLIN, 0}}};
-      const int count = ::poll(fds.data(), fds.size(), -1);
-      MUSTER_CHECK(count >= 0 || errno == EINTR);
-      if (fds[1].revents != 0) return;
-      if (count < 0 || fds[0].revents == 0) continue;
-      loop_.descriptors_ready();
-      looked_.acquire();
-    }
-  }
-
-  EventLoop& loop_;
-  LoopWaiter& waiter_;
-  UniqueFd end_;
-  std::counting_semaphore<> looked_{0};
-  std::thread thread_;
-};
 
 EventLoop::EventLoop()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
@@ -97,47 +50,22 @@ WallTime EventLoop::wall_now() const {
   return system_wall_now();
 }
 
+// A loop that is at work looks at its tasks before it falls asleep.
 void EventLoop::post(Task task) {
   const MutexLock lock(mutex_);
   tasks_.push_back(std::move(task));
-  wake_up();
-}
-
-// A loop that is at work looks at its tasks before it falls asleep.
-void EventLoop::wake_up() {
-  if (!std::exchange(asleep_, false)) return;
-  if (waiter_ != nullptr) return waiter_->wake();
-  signal(wake_);
+  if (std::exchange(asleep_, false)) signal(wake_);
 }
 
 bool EventLoop::fall_asleep() {
   const MutexLock lock(mutex_);
-  asleep_ = tasks_.empty() && !descriptors_ready_;
+  asleep_ = tasks_.empty();
   return asleep_;
 }
 
-bool EventLoop::awake() {
+void EventLoop::awake() {
   const MutexLock lock(mutex_);
   asleep_ = false;
-  return std::exchange(descriptors_ready_, false);
-}
-
-void EventLoop::descriptors_ready() {
-  const MutexLock lock(mutex_);
-  descriptors_ready_ = true;
-  wake_up();
-}
-
-void EventLoop::wait_in(LoopWaiter* waiter) {
-  sentry_.reset();
-  {
-    const MutexLock lock(mutex_);
-    MUSTER_CHECK(waiter == nullptr || waiter_ == nullptr);
-    waiter_ = waiter;
-    descriptors_ready_ = false;
-  }
-  alarm_at_.reset();
-  if (waiter != nullptr) sentry_ = std::make_unique<Sentry>(*this, *waiter);
 }
 
 Loop::TimerId EventLoop::at(MonoTime when, Task task) {
@@ -228,22 +156,8 @@ void EventLoop::set_alarm(MonoTime when) {
 }
 
 void EventLoop::wait(MonoTime limit) {
-  const MonoTime next = next_deadline(limit);
-  if (sentry_) return wait_elsewhere(next);
-  set_alarm(next);
+  set_alarm(next_deadline(limit));
   serve_descriptors(fall_asleep() ? -1 : 0);
-}
-
-void EventLoop::wait_elsewhere(MonoTime next) {
-  LoopWaiter& waiter = sentry_->waiter();
-  set_alarm(next > MonoTime::max() - kAlarmBehind ? next : next + kAlarmBehind);
-  waiter.wait(fall_asleep() ? next : MonoTime::min());
-  const bool ready = awake();
-  waiter.deliver();
-  // Delivering may have ended the waiting elsewhere, and the sentry with it.
-  if (!ready || !sentry_) return;
-  serve_descriptors(0);
-  if (sentry_) sentry_->looked();
 }
 
 void EventLoop::serve_descriptors(int timeout_ms) {

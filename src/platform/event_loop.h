@@ -17,19 +17,6 @@
 
 namespace muster {
 
-/// Where a loop may wait instead of in epoll: in a library that does its own I/O on the thread that
-/// waits for it, such as gRPC. What has happened is then heard without a second thread.
-class LoopWaiter {
- public:
-  virtual ~LoopWaiter() = default;
-  /// Returns at `by` at the latest, or earlier for any reason. Calls nobody back.
-  virtual void wait(MonoTime by) = 0;
-  /// Calls back for what the last wait() found. Loop thread only.
-  virtual void deliver() = 0;
-  /// Ends the wait() under way or else the next one. Any thread.
-  virtual void wake() = 0;
-};
-
 /// The real loop: epoll, timers on CLOCK_BOOTTIME, so that a deadline passes during suspend too.
 /// post() is for any thread, everything else for the thread that runs the loop (or before run()).
 /// The queue of posted tasks is unbounded: whoever posts bounds itself.
@@ -48,10 +35,6 @@ class EventLoop final : public Loop {
   void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready);
   void unwatch_fd(int fd);
 
-  /// From now on the loop waits there; null: in epoll again. Meanwhile a small thread looks after
-  /// the descriptors and wakes the loop for them. One waiter at a time.
-  void wait_in(LoopWaiter* waiter) MUSTER_EXCLUDES(mutex_);
-
   /// Runs until stop(). Tasks still queued then are dropped with the loop.
   void run();
   /// Runs until stop() or until `by`; true when stopped.
@@ -60,21 +43,15 @@ class EventLoop final : public Loop {
   void stop();
 
  private:
-  class Sentry;
-
   /// False when there was nothing to run.
   bool run_tasks() MUSTER_EXCLUDES(mutex_);
   void run_timers();
   [[nodiscard]] MonoTime next_deadline(MonoTime limit) const;
   void set_alarm(MonoTime when);
   void wait(MonoTime limit) MUSTER_EXCLUDES(mutex_);
-  void wait_elsewhere(MonoTime next) MUSTER_EXCLUDES(mutex_);
   /// False when there is something to do already.
   [[nodiscard]] bool fall_asleep() MUSTER_EXCLUDES(mutex_);
-  /// Whether the sentry has reported meanwhile.
-  bool awake() MUSTER_EXCLUDES(mutex_);
-  void wake_up() MUSTER_REQUIRES(mutex_);
-  void descriptors_ready() MUSTER_EXCLUDES(mutex_);
+  void awake() MUSTER_EXCLUDES(mutex_);
   void serve_descriptors(int timeout_ms) MUSTER_EXCLUDES(mutex_);
 
   UniqueFd epoll_;
@@ -84,15 +61,11 @@ class EventLoop final : public Loop {
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::vector<Task> tasks_ MUSTER_GUARDED_BY(mutex_);
-  bool asleep_ MUSTER_GUARDED_BY(mutex_) =
-      false;  ///< Whoever has something to do must wake the loop.
-  bool descriptors_ready_ MUSTER_GUARDED_BY(mutex_) = false;
-  LoopWaiter* waiter_ MUSTER_GUARDED_BY(mutex_) = nullptr;
+  bool asleep_ MUSTER_GUARDED_BY(mutex_) = false;  ///< Whoever posts must wake the loop.
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;
   std::unordered_map<int, std::shared_ptr<std::function<void(std::uint32_t)>>> watched_;
-  std::unique_ptr<Sentry> sentry_;  ///< There while the loop waits elsewhere.
 };
 
 /// An EventLoop on a thread of its own. Destroying it, from another thread, stops the loop and

@@ -5,14 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <utility>
 #include <vector>
-
-#include "platform/system_clock.h"
 
 namespace muster {
 namespace event_loop_test {
@@ -84,102 +78,36 @@ TEST(EventLoopTest, AWatchedDescriptorIsReportedUntilUnwatched) {
   EXPECT_EQ(calls, 1);
 }
 
-/// Waits on a condition, and finds one thing each time it is told of one.
-class TestingWaiter final : public LoopWaiter {
- public:
-  void wait(MonoTime by) override {
-    std::unique_lock lock(mutex_);
-    ++waits;
-    const auto woken = [this] { return woken_; };
-    if (by == MonoTime::max()) {
-      changed_.wait(lock, woken);
-    } else if (by > boot_now()) {
-      changed_.wait_for(lock, by - boot_now(), woken);
-    }
-    woken_ = false;
-  }
-  void deliver() override {
-    if (const auto found = std::exchange(find, {})) found();
-  }
-  void wake() override {
-    const std::lock_guard lock(mutex_);
-    woken_ = true;
-    changed_.notify_one();
-  }
-
-  std::function<void()> find;
-  int waits = 0;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
-};
-
-class WaitingElsewhereTest : public ::testing::Test {
- protected:
-  WaitingElsewhereTest() { loop_.wait_in(&waiter_); }
-  ~WaitingElsewhereTest() override { loop_.wait_in(nullptr); }
-
-  TestingWaiter waiter_;
-  EventLoop loop_;
-};
-
-TEST_F(WaitingElsewhereTest, TimersRingAndTasksOfTheLoopItselfNeedNoWaking) {
+TEST(EventLoopTest, ATimerMayPostAndStop) {
+  EventLoop loop;
   int ran = 0;
-  Timer timer(loop_);
+  Timer timer(loop);
   timer.arm(5ms, [&] {
-    loop_.post([&] {
+    loop.post([&] {
       ++ran;
-      loop_.stop();
+      loop.stop();
     });
   });
-  loop_.run();
+  loop.run();
   EXPECT_EQ(ran, 1);
 }
 
-TEST_F(WaitingElsewhereTest, OtherThreadsWakeIt) {
-  std::thread other([this] { loop_.post([this] { loop_.stop(); }); });
-  loop_.run();
-  other.join();
-}
-
-TEST_F(WaitingElsewhereTest, WhatTheWaiterFoundIsDelivered) {
-  waiter_.find = [this] { loop_.stop(); };
-  loop_.post([this] { waiter_.wake(); });
-  loop_.run();
-  EXPECT_GE(waiter_.waits, 1);
-}
-
-TEST_F(WaitingElsewhereTest, DescriptorsAreServedAgainAndAgain) {
+TEST(EventLoopTest, DescriptorsAreServedAgainAndAgain) {
+  EventLoop loop;
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   UniqueFd reader(ends[0]), writer(ends[1]);
   int calls = 0;
-  loop_.watch_fd(reader.get(), EPOLLIN, [&](std::uint32_t) {
+  loop.watch_fd(reader.get(), EPOLLIN, [&](std::uint32_t) {
     char byte = 0;
     ASSERT_EQ(::read(reader.get(), &byte, 1), 1);
-    if (++calls == 3) return loop_.stop();
+    if (++calls == 3) return loop.stop();
     ASSERT_EQ(::write(writer.get(), "x", 1), 1);
   });
   ASSERT_EQ(::write(writer.get(), "x", 1), 1);
-  loop_.run();
+  loop.run();
   EXPECT_EQ(calls, 3);
-  loop_.unwatch_fd(reader.get());
-}
-
-TEST_F(WaitingElsewhereTest, ItsEndFromWithinLeavesTheLoopRunning) {
-  bool rang = false;
-  waiter_.find = [&] {
-    loop_.wait_in(nullptr);
-    loop_.at(loop_.now() + 1ms, [&] {
-      rang = true;
-      loop_.stop();
-    });
-  };
-  loop_.post([this] { waiter_.wake(); });
-  loop_.run();
-  EXPECT_TRUE(rang);
+  loop.unwatch_fd(reader.get());
 }
 
 TEST(LifetimeTest, ACallbackWrappedByAnEndedOwnerDoesNothing) {

@@ -17,6 +17,8 @@ constexpr Duration kPatience = 30s;
 constexpr std::size_t kBacklogLow = 64 * 1024;
 /// A call is given up so long after its client has, whatever became of the client's word about it.
 constexpr Duration kAfterDeadline = 5s;
+/// A client that was told to connect again, and does not say that it has heard of it, is left then.
+constexpr Duration kNoticed = 10s;
 
 std::shared_ptr<const std::string> certificate_of(SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
@@ -87,6 +89,12 @@ void ServerPeer::leave() {
   connection_->touch();
 }
 
+void ServerPeer::wind_down() {
+  if (std::exchange(winding_down_, true)) return;
+  connection_->session().wind_down();
+  connection_->touch();
+}
+
 void ServerPeer::lost() {
   const auto self = shared_from_this();
   for (const auto& [stream, call] : std::exchange(calls_, {})) call->end();
@@ -95,8 +103,9 @@ void ServerPeer::lost() {
 void ServerPeer::look(MonoTime now) {
   const auto self = shared_from_this();
   connection_->look();
-  const Duration age = host_.options.connection_age_max;
-  if (connection_->open() && age > 0s && now - begun_at_ >= age) leave();
+  const Duration age_max = host_.options.connection_age_max;
+  if (connection_->open() && age_max > 0s && now - begun_at_ >= age_max) wind_down();
+  if (winding_down_ && now - begun_at_ >= age_max + kNoticed) leave();
   std::vector<std::shared_ptr<ServerCall>> late;
   for (const auto& [stream, call] : calls_) {
     const bool untaken =

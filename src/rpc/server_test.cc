@@ -1,9 +1,13 @@
 #include "rpc/server.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
 
 #include "platform/pki/issue.h"
 #include "platform/system_clock.h"
+#include "platform/testing/loopback.h"
 #include "rpc/channel.h"
 
 namespace muster::rpc {
@@ -261,6 +265,59 @@ TEST_F(ServerTest, OldConnectionsAreRenewedWithoutLosingACall) {
   held->reply(payload("late"));
   ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
   EXPECT_EQ(told.messages, std::vector<std::string>{"late"});
+}
+
+/// A client of which a test says when it talks, and when it closes. It begins no calls.
+struct BareClient final : SessionEvents {
+  BareClient(std::uint16_t port, MonoTime now)
+      : fd(testing::dial_loopback(port)), session(Session::Side::kClient, {}, *this, now) {}
+
+  void on_headers(StreamId, const HeaderBlock&, bool) override {}
+  void on_data(StreamId, std::string_view) override {}
+  void on_trailers(StreamId, const HeaderBlock&) override {}
+  void on_end(StreamId) override {}
+  void on_drained(StreamId) override {}
+  void on_closed(StreamId, std::uint32_t) override {}
+  void on_goaway(StreamId, std::uint32_t) override {}
+  void on_pong() override {}
+
+  /// Whether the server has ended what it sends. A connection that was reset is not ended.
+  bool talk(MonoTime now) {
+    std::string out;
+    session.produce(out, 1 << 16);
+    if (!out.empty() && ::send(fd.get(), out.data(), out.size(), MSG_NOSIGNAL) < 0) return false;
+    std::array<char, 4096> in{};
+    const ssize_t read = ::recv(fd.get(), in.data(), in.size(), MSG_DONTWAIT);
+    if (read > 0) session.receive({in.data(), static_cast<std::size_t>(read)}, now);
+    return read == 0;
+  }
+
+  UniqueFd fd;
+  Session session;
+};
+
+// A socket that is closed too early resets the connection, and its client loses what it has not
+// read.
+TEST_F(ServerTest, TheClientOfAnOldConnectionClosesIt) {
+  start({.connection_age_max = 10ms});
+  BareClient client(port, loop.now());
+  ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
+  for (int i = 0; i < 10; ++i) {
+    client.session.ping();
+    loop.run_until(loop.now() + 1ms);
+    EXPECT_TRUE(client.talk(loop.now())) << "reset";
+  }
+  EXPECT_EQ(server->connections(), 1u);
+  client.fd.reset();
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+}
+
+TEST_F(ServerTest, AnOldConnectionThatItsClientDoesNotCloseIsClosedInTheEnd) {
+  start({.connection_age_max = 10ms, .connection = {.closed_within = 100ms}});
+  BareClient client(port, loop.now());
+  ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
+  EXPECT_EQ(server->connections(), 1u);
+  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
 }  // namespace server_test

@@ -3,6 +3,7 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +15,9 @@ namespace {
 constexpr std::size_t kPiece = 16 * 1024;
 // nghttp2 counts resets by itself, without knowing how many our clients may need.
 constexpr std::uint64_t kNoLimit = 1'000'000'000;
+// Marks the PING behind the notice that a server winds down: its echo says that the notice was
+// heard.
+constexpr std::array<std::uint8_t, 8> kWindDown = {'w', 'i', 'n', 'd', 'd', 'o', 'w', 'n'};
 
 // nghttp2 takes names and values as if it changed them, and does not.
 std::uint8_t* bytes_of(std::string_view text) {
@@ -72,6 +76,8 @@ struct Session::Calls {
     } else if (frame->hd.type == NGHTTP2_GOAWAY) {
       self.goaway_came(frame->goaway.last_stream_id, frame->goaway.error_code);
     } else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+      const auto* echo = frame->ping.opaque_data;
+      if (std::equal(kWindDown.begin(), kWindDown.end(), echo)) self.go_away();
       self.events_.on_pong();
     } else {
       self.empty_frame_came();
@@ -296,6 +302,11 @@ void Session::go_away(std::uint32_t error, std::string_view why) {
   must(nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
                              nghttp2_session_get_last_proc_stream_id(session_), error,
                              bytes_of(why), why.size()));
+}
+
+void Session::wind_down() {
+  must(nghttp2_submit_shutdown_notice(session_));
+  must(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kWindDown.data()));
 }
 
 void Session::ping() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kPiece = 16 * 1024;
 // nghttp2 counts resets by itself, without knowing how many our clients may need.
 constexpr std::uint64_t kNoLimit = 1'000'000'000;
+// What GOAWAY names as the last stream when it is only a notice.
+constexpr StreamId kAnyStream = std::numeric_limits<StreamId>::max();
 // Marks the PING behind the notice that a server winds down: its echo says that the notice was
 // heard.
 constexpr std::array<std::uint8_t, 8> kWindDown = {'w', 'i', 'n', 'd', 'd', 'o', 'w', 'n'};
@@ -99,6 +102,10 @@ struct Session::Calls {
   static int sent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Session& self = of(user);
     if (frame->hd.type == NGHTTP2_DATA) self.empty_frames_.give_back(self.now_);
+    // Now, and not with the notice: nghttp2 sends a PING before what waits already.
+    if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.last_stream_id == kAnyStream) {
+      must(nghttp2_submit_ping(self.session_, NGHTTP2_FLAG_NONE, kWindDown.data()));
+    }
     const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     const Stream* stream = self.find(frame->hd.stream_id);
     // Whoever has its answer need not go on asking.
@@ -306,7 +313,6 @@ void Session::go_away(std::uint32_t error, std::string_view why) {
 
 void Session::wind_down() {
   must(nghttp2_submit_shutdown_notice(session_));
-  must(nghttp2_submit_ping(session_, NGHTTP2_FLAG_NONE, kWindDown.data()));
 }
 
 void Session::ping() {

@@ -238,6 +238,17 @@ TEST(SessionTest, WindingDownServesWhatWasOpenedBeforeTheClientHeardOfIt) {
   EXPECT_TRUE(pair.server.session.over());
 }
 
+TEST(SessionTest, ARequestThatHadNotLeftWhenTheServerWoundDownIsRefused) {
+  Pair pair;
+  pair.server.session.wind_down();
+  const StreamId id = pair.open();
+  Pair::step(pair.server, pair.client);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].closed, NGHTTP2_REFUSED_STREAM);
+  EXPECT_EQ(pair.server.pongs, 1);
+  EXPECT_TRUE(pair.server.session.over());
+}
+
 TEST(SessionTest, PingsAreAnswered) {
   Pair pair;
   pair.client.session.ping();

@@ -17,8 +17,6 @@ constexpr Duration kPatience = 30s;
 constexpr std::size_t kBacklogLow = 64 * 1024;
 /// A call is given up so long after its client has, whatever became of the client's word about it.
 constexpr Duration kAfterDeadline = 5s;
-/// A client that was told to connect again, and does not say that it has heard of it, is left then.
-constexpr Duration kNoticed = 10s;
 
 std::shared_ptr<const std::string> certificate_of(SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
@@ -105,7 +103,8 @@ void ServerPeer::look(MonoTime now) {
   connection_->look();
   const Duration age_max = host_.options.connection_age_max;
   if (connection_->open() && age_max > 0s && now - begun_at_ >= age_max) wind_down();
-  if (winding_down_ && now - begun_at_ >= age_max + kNoticed) leave();
+  // Some clients that have nothing open neither answer nor close.
+  if (winding_down_ && now - begun_at_ >= age_max + host_.options.connection.answer_within) leave();
   std::vector<std::shared_ptr<ServerCall>> late;
   for (const auto& [stream, call] : calls_) {
     const bool untaken =

@@ -333,7 +333,7 @@ TEST_F(ServerTest, ACallThatCrossesTheNoticeOfAnOldConnectionIsAnswered) {
 // A socket that is closed too early resets the connection, and its client loses what it has not
 // read.
 TEST_F(ServerTest, TheClientOfAnOldConnectionClosesIt) {
-  start({.connection_age_max = 10ms});
+  start({.connection_age_max = 10ms, .connection = {.answer_within = 10ms}});
   BareClient client(port, loop.now());
   ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
   for (int i = 0; i < 10; ++i) {
@@ -347,7 +347,8 @@ TEST_F(ServerTest, TheClientOfAnOldConnectionClosesIt) {
 }
 
 TEST_F(ServerTest, AnOldConnectionThatItsClientDoesNotCloseIsClosedInTheEnd) {
-  start({.connection_age_max = 10ms, .connection = {.closed_within = 100ms}});
+  start(
+      {.connection_age_max = 10ms, .connection = {.answer_within = 10ms, .closed_within = 100ms}});
   BareClient client(port, loop.now());
   ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
   EXPECT_EQ(server->connections(), 1u);

@@ -136,7 +136,7 @@ void Connection::end(Error why) {
   const auto self = shared_from_this();
   if (trouble_.text.empty()) trouble_.text = why.message;
   loop_.unwatch_fd(fd_.get());
-  if (ssl_ && shaken_) {
+  if (ssl_ && shaken_ && !lingering_) {
     ERR_clear_error();
     SSL_shutdown(ssl_.get());
   }
@@ -149,6 +149,10 @@ void Connection::end(Error why) {
 void Connection::look() {
   if (!fd_.valid()) return;
   const MonoTime now = loop_.now();
+  if (lingering_) {
+    if (now - lingers_since_ >= options_.closed_within) close();
+    return;
+  }
   if (!ready_) {
     if (now - begun_at_ < options_.ready_within) return;
     trouble_ = awaited();
@@ -182,6 +186,10 @@ void Connection::watch() {
 
 void Connection::happened(std::uint32_t events) {
   const auto self = shared_from_this();
+  if (lingering_) {
+    if (discard() == Io::kGone) close();
+    return;
+  }
   in_turn_ = true;
   Io io = Io::kDone;
   if (connecting_) {
@@ -203,10 +211,30 @@ void Connection::happened(std::uint32_t events) {
 
 void Connection::end_if_over() {
   if (!fd_.valid() || !session_.over() || sent_ < outgoing_.size()) return;
+  if (side_ == Session::Side::kServer && session_.breach() == Breach::kNone) return linger();
   const std::string& breach = session_.breach_message();
   if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
   end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
        breach.empty() ? "the other side ended the connection" : breach});
+}
+
+// A socket that is closed while bytes of its client are unread, or on their way, resets the
+// connection, and the client may lose answers that it has not read yet. So the client closes first.
+void Connection::linger() {
+  lingering_ = true;
+  lingers_since_ = loop_.now();
+  if (ssl_) {
+    ERR_clear_error();
+    SSL_shutdown(ssl_.get());
+  }
+  if (::shutdown(fd_.get(), SHUT_WR) != 0 || discard() == Io::kGone) close();
+}
+
+Connection::Io Connection::discard() {
+  std::array<char, 4096> unread{};
+  const ssize_t read = ::recv(fd_.get(), unread.data(), unread.size(), 0);
+  if (read > 0 || (read < 0 && (errno == EAGAIN || errno == EINTR))) return Io::kAgain;
+  return Io::kGone;
 }
 
 bool Connection::finish_connecting() {

@@ -44,6 +44,8 @@ struct ConnectionOptions {
   /// After so much silence the other side is asked for a sign of life, which is to come in time.
   Duration ask_after = 30s;
   Duration answer_within = 10s;
+  /// Server: its client is given so long to close a connection that is over.
+  Duration closed_within = 5s;
 };
 
 /// One socket, with TLS or without, and the session on it. Reads and flushes as the socket allows,
@@ -101,6 +103,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Io gone(Trouble::Kind kind, std::string text);
   void end(Error why);
   void end_if_over();
+  void linger();
+  [[nodiscard]] Io discard();
 
   EventLoop& loop_;
   SendTurn& turn_;
@@ -117,12 +121,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool in_turn_ = false;     ///< Of the loop: it flushes at the end by itself.
   bool touched_ = false;     ///< It waits in the turn.
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written.
+  bool lingering_ = false;   ///< Nothing more is sent; what comes is not looked at.
   std::uint32_t watched_ = 0;
   std::string outgoing_;
   std::size_t sent_ = 0;  ///< Of `outgoing_`.
   MonoTime begun_at_{};
   MonoTime heard_at_{};
   MonoTime asked_at_ = MonoTime::max();
+  MonoTime lingers_since_{};
   Trouble trouble_;
 };
 

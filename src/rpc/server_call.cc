@@ -94,6 +94,12 @@ void ServerPeer::leave() {
   connection_->touch();
 }
 
+void ServerPeer::wind_down() {
+  if (std::exchange(winding_down_, true)) return;
+  connection_->session().wind_down();
+  connection_->touch();
+}
+
 void ServerPeer::lost() {
   const auto self = shared_from_this();
   for (const auto& [stream, call] : std::exchange(calls_, {})) call->end();
@@ -102,8 +108,10 @@ void ServerPeer::lost() {
 void ServerPeer::look(MonoTime now) {
   const auto self = shared_from_this();
   connection_->look();
-  const Duration age = host_.options.connection_age_max;
-  if (connection_->open() && age > 0s && now - begun_at_ >= age) leave();
+  const Duration age_max = host_.options.connection_age_max;
+  if (connection_->open() && age_max > 0s && now - begun_at_ >= age_max) wind_down();
+  // Some clients that have nothing open neither answer nor close.
+  if (winding_down_ && now - begun_at_ >= age_max + host_.options.connection.answer_within) leave();
   std::vector<std::shared_ptr<ServerCall>> late;
   for (const auto& [stream, call] : calls_) {
     const bool untaken =

@@ -57,6 +57,8 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   [[nodiscard]] bool ready() const { return ready_; }
   /// Takes no new calls, and ends when the last of those that it has is over.
   void leave();
+  /// The same, once the client knows of it: none of its calls is lost.
+  void wind_down();
   /// Of the connection: all calls on it are over.
   void lost();
   /// Every few seconds.
@@ -82,6 +84,7 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   std::shared_ptr<Connection> connection_;
   std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
   MonoTime begun_at_{};
+  bool winding_down_ = false;
   bool leaving_ = false;
 };
 

@@ -3,6 +3,8 @@
 #include <nghttp2/nghttp2.h>
 
 #include <algorithm>
+#include <array>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +16,11 @@ namespace {
 constexpr std::size_t kPiece = 16 * 1024;
 // nghttp2 counts resets by itself, without knowing how many our clients may need.
 constexpr std::uint64_t kNoLimit = 1'000'000'000;
+// What GOAWAY names as the last stream when it is only a notice.
+constexpr StreamId kAnyStream = std::numeric_limits<StreamId>::max();
+// Marks the PING behind the notice that a server winds down: its echo says that the notice was
+// heard.
+constexpr std::array<std::uint8_t, 8> kWindDown = {'w', 'i', 'n', 'd', 'd', 'o', 'w', 'n'};
 
 // nghttp2 takes names and values as if it changed them, and does not.
 std::uint8_t* bytes_of(std::string_view text) {
@@ -72,7 +79,10 @@ struct Session::Calls {
     } else if (frame->hd.type == NGHTTP2_GOAWAY) {
       self.goaway_came(frame->goaway.last_stream_id, frame->goaway.error_code);
     } else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
+      const auto* echo = frame->ping.opaque_data;
+      if (std::equal(kWindDown.begin(), kWindDown.end(), echo)) self.go_away();
       self.events_.on_pong();
+      self.empty_frame_came();
     } else {
       if (frame->hd.type == NGHTTP2_SETTINGS) self.greeted_ = true;
       self.empty_frame_came();
@@ -107,6 +117,10 @@ struct Session::Calls {
     if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
       self.gave_up(frame->goaway.error_code,
                    text_of(frame->goaway.opaque_data, frame->goaway.opaque_data_len));
+    }
+    // Now, and not with the notice: nghttp2 sends a PING before what waits already.
+    if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.last_stream_id == kAnyStream) {
+      must(nghttp2_submit_ping(self.session_, NGHTTP2_FLAG_NONE, kWindDown.data()));
     }
     const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     const Stream* stream = self.find(frame->hd.stream_id);
@@ -313,6 +327,10 @@ void Session::go_away(std::uint32_t error, std::string_view why) {
   must(nghttp2_submit_goaway(session_, NGHTTP2_FLAG_NONE,
                              nghttp2_session_get_last_proc_stream_id(session_), error,
                              bytes_of(why), why.size()));
+}
+
+void Session::wind_down() {
+  must(nghttp2_submit_shutdown_notice(session_));
 }
 
 void Session::ping() {

@@ -111,6 +111,9 @@ class Session {
 
   /// Takes no new streams; those that are open go on. `error` is HTTP/2's.
   void go_away(std::uint32_t error = 0, std::string_view why = {});
+  /// Server: asks the other side to open no more streams. It goes away when that was heard, so that
+  /// streams opened in the meantime are served and no call is lost.
+  void wind_down();
   void ping();
 
  private:

@@ -216,6 +216,39 @@ TEST(SessionTest, GoingAwayLetsOpenStreamsEnd) {
   EXPECT_TRUE(pair.server.session.over());
 }
 
+TEST(SessionTest, WindingDownServesWhatWasOpenedBeforeTheClientHeardOfIt) {
+  Pair pair;
+  pair.server.session.wind_down();
+  const StreamId id = pair.open();
+  pair.client.session.finish(id);
+  std::string crossing;
+  pair.client.session.produce(crossing, 64 * 1024);
+  Pair::step(pair.server, pair.client);
+  EXPECT_FALSE(pair.client.session.may_open());
+  pair.server.session.receive(crossing, pair.server.now);
+  pair.settle();
+  ASSERT_TRUE(pair.client.goaway);
+  EXPECT_EQ(pair.client.goaway->first, id);
+  ASSERT_TRUE(pair.server.seen[id].ended);
+  EXPECT_FALSE(pair.server.session.over());
+  pair.server.session.respond(id, kAnswer);
+  pair.server.session.finish(id, kEnd);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].closed, 0u);
+  EXPECT_TRUE(pair.server.session.over());
+}
+
+TEST(SessionTest, ARequestThatHadNotLeftWhenTheServerWoundDownIsRefused) {
+  Pair pair;
+  pair.server.session.wind_down();
+  const StreamId id = pair.open();
+  Pair::step(pair.server, pair.client);
+  pair.settle();
+  EXPECT_EQ(pair.client.seen[id].closed, NGHTTP2_REFUSED_STREAM);
+  EXPECT_EQ(pair.server.pongs, 1);
+  EXPECT_TRUE(pair.server.session.over());
+}
+
 TEST(SessionTest, PingsAreAnswered) {
   Pair pair;
   pair.client.session.ping();

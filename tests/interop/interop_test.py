@@ -165,7 +165,7 @@ class InteropTest(unittest.TestCase):
         steps = list(STEPS)
         steps.insert(steps.index("stream_ends_with_server"), "without_certificate")
         self.check(steps, lambda name: ["--cert", pki / f"{name}.crt", "--key", pki / f"{name}.key",
-                                        "--cacert", pki / "ca.crt"],
+                                        "--cacert", pki / "ca.crt", "--connection-max-age", "1s"],
                    [pki / "ca.crt", pki / "op.crt", pki / "op.key"])
 
 

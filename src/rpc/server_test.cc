@@ -3,77 +3,11 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
-
-#include "platform/pki/issue.h"
-#include "platform/system_clock.h"
 #include "platform/testing/loopback.h"
-#include "rpc/channel.h"
+#include "rpc/server_test_scene.h"
 
 namespace muster::rpc {
 namespace server_test {
-
-struct Told {
-  std::vector<std::string> messages;
-  std::optional<Outcome> outcome;
-};
-
-/// A server and a client of it, on one loop.
-class ServerTest : public ::testing::Test {
- protected:
-  bool until(const std::function<bool()>& holds) {
-    const MonoTime end = loop.now() + 20s;
-    while (!holds() && loop.now() < end) loop.run_until(loop.now() + 1ms);
-    return holds();
-  }
-  void start(ServerOptions options) {
-    options.id = "s1";
-    options.call_refused = [this] { ++refused; };
-    server = std::make_unique<Server>(loop, std::move(options),
-                                      [this](const CallPtr& call) { on_call(call); });
-    port = server->start().value();
-    channel = connect();
-  }
-  std::unique_ptr<Channel> connect(ChannelOptions options = {}) {
-    options.host = "127.0.0.1";
-    options.port = port;
-    return std::make_unique<Channel>(loop, server->turn(), std::move(options), Random(1));
-  }
-  std::unique_ptr<ClientCall> begin(Told& told, const std::string& method = "/a.B/C",
-                                    Duration within = 20s, Metadata metadata = {}) {
-    return channel->start(method, loop.now() + within, std::move(metadata),
-                          {.message = [&told](std::string m) { told.messages.push_back(m); },
-                           .end = [&told](const Outcome& o) { told.outcome = o; }});
-  }
-  Told ask(const std::string& question) {
-    Told told;
-    const auto call = begin(told);
-    call->send(payload(question));
-    call->finish();
-    EXPECT_TRUE(until([&] { return told.outcome.has_value(); }));
-    return told;
-  }
-  static void echo(const CallPtr& call) {
-    call->read([call](std::optional<std::string> message) {
-      call->reply(payload("re: " + message.value_or("nothing")));
-    });
-  }
-  /// Answers each message until there are no more.
-  static void converse(const CallPtr& call) {
-    call->read([call](std::optional<std::string> message) {
-      if (!message) return call->finish({});
-      call->write(payload("re: " + *message), [call] { converse(call); });
-    });
-  }
-
-  EventLoop loop;
-  std::function<void(const CallPtr&)> on_call = echo;
-  int refused = 0;
-  std::uint16_t port = 0;
-  std::unique_ptr<Server> server;
-  std::unique_ptr<Channel> channel;
-};
 
 TEST_F(ServerTest, AnswersCallsOfEveryKind) {
   start({});
@@ -321,93 +255,6 @@ TEST_F(ServerTest, OldConnectionsAreRenewedWithoutLosingACall) {
   held->reply(payload("late"));
   ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
   EXPECT_EQ(told.messages, std::vector<std::string>{"late"});
-}
-
-/// A client of which a test says when it talks, and when it closes.
-struct BareClient final : SessionEvents {
-  BareClient(std::uint16_t port, MonoTime now)
-      : fd(testing::dial_loopback(port)), session(Session::Side::kClient, {}, *this, now) {}
-
-  void on_headers(StreamId, const HeaderBlock&, bool) override { answered = true; }
-  void on_data(StreamId, std::string_view) override {}
-  void on_trailers(StreamId, const HeaderBlock&) override {}
-  void on_end(StreamId) override {}
-  void on_drained(StreamId) override {}
-  void on_closed(StreamId, std::uint32_t) override {}
-  void on_goaway(StreamId, std::uint32_t) override {}
-  void on_pong() override {}
-
-  bool write() {
-    std::string out;
-    session.produce(out, 1 << 16);
-    return out.empty() || ::send(fd.get(), out.data(), out.size(), MSG_NOSIGNAL) > 0;
-  }
-  /// What has come; none at the end.
-  std::optional<std::string> read() {
-    std::array<char, 4096> in{};
-    const ssize_t count = ::recv(fd.get(), in.data(), in.size(), MSG_DONTWAIT);
-    if (count == 0) return std::nullopt;
-    return std::string(in.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  }
-  /// Whether the server has ended what it sends. A connection that was reset is not ended.
-  bool talk(MonoTime now) {
-    if (!write()) return false;
-    const auto in = read();
-    if (in) session.receive(*in, now);
-    return !in;
-  }
-
-  bool answered = false;
-  UniqueFd fd;
-  Session session;
-};
-
-// The client begins a call when it has not read yet that it is to connect again.
-TEST_F(ServerTest, ACallThatCrossesTheNoticeOfAnOldConnectionIsAnswered) {
-  start({.connection_age_max = 10ms});
-  BareClient client(port, loop.now());
-  ASSERT_TRUE(client.write());
-  std::string unread;
-  // The notice is the last that a server says by itself, and ends so.
-  ASSERT_TRUE(until([&] {
-    unread += client.read().value_or("");
-    return unread.ends_with("winddown");
-  }));
-  const std::array<Header, 5> headers = {{{":method", "POST"},
-                                          {":scheme", "http"},
-                                          {":path", "/a.B/C"},
-                                          {":authority", "here"},
-                                          {"content-type", "application/grpc"}}};
-  client.session.finish(client.session.open(headers).value());
-  ASSERT_TRUE(client.write());
-  client.session.receive(unread, loop.now());
-  EXPECT_TRUE(until([&] { return client.talk(loop.now()) || client.answered; }));
-  EXPECT_TRUE(client.answered);
-}
-
-// A socket that is closed too early resets the connection, and its client loses what it has not
-// read.
-TEST_F(ServerTest, TheClientOfAnOldConnectionClosesIt) {
-  start({.connection_age_max = 10ms, .connection = {.answer_within = 10ms}});
-  BareClient client(port, loop.now());
-  ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
-  for (int i = 0; i < 10; ++i) {
-    client.session.ping();
-    loop.run_until(loop.now() + 1ms);
-    EXPECT_TRUE(client.talk(loop.now())) << "reset";
-  }
-  EXPECT_EQ(server->connections(), 1u);
-  client.fd.reset();
-  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
-}
-
-TEST_F(ServerTest, AnOldConnectionThatItsClientDoesNotCloseIsClosedInTheEnd) {
-  start(
-      {.connection_age_max = 10ms, .connection = {.answer_within = 10ms, .closed_within = 100ms}});
-  BareClient client(port, loop.now());
-  ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
-  EXPECT_EQ(server->connections(), 1u);
-  EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
 }  // namespace server_test

@@ -84,6 +84,7 @@ TEST_F(ServerTest, RefusesWhatIsCompressedOrTooLong) {
   const auto call = begin(told, "/a.B/C", 20s, {{"grpc-encoding", "gzip"}});
   ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
   EXPECT_EQ(told.outcome->code, Code::kUnimplemented);
+  EXPECT_EQ(told.outcome->trailers.find("grpc-accept-encoding"), "identity");
   EXPECT_EQ(ask(std::string(1001, 'x')).outcome->code, Code::kResourceExhausted);
   EXPECT_TRUE(ask(std::string(1000, 'x')).outcome->ok());
 }

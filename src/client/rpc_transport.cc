@@ -31,10 +31,16 @@ class RequestNames {
   std::uint64_t count_ = 0;
 };
 
-Reach reach_of(rpc::Outcome::Word word) {
-  switch (word) {
+/// A proxy on the way answers UNAVAILABLE as well, for calls that it may have passed on: that
+/// nothing was done is believed only of a server that names itself.
+bool by_a_proxy(const rpc::Outcome& outcome) {
+  return outcome.code == rpc::Code::kUnavailable && outcome.trailers.find(rpc::kServerKey).empty();
+}
+
+Reach reach_of(const rpc::Outcome& outcome) {
+  switch (outcome.word) {
     case rpc::Outcome::Word::kServer:
-      return Reach::kAnswered;
+      return by_a_proxy(outcome) ? Reach::kSent : Reach::kAnswered;
     case rpc::Outcome::Word::kNobody:
       return Reach::kSent;
     case rpc::Outcome::Word::kNeverLeft:
@@ -69,12 +75,12 @@ Obstacle obstacle_of(rpc::Trouble::Kind kind) {
 RpcStatus to_status(const rpc::Outcome& outcome) {
   RpcStatus status;
   status.code = static_cast<RpcCode>(outcome.code);
-  status.reach = reach_of(outcome.word);
+  status.reach = reach_of(outcome);
   status.obstacle = obstacle_of(outcome.trouble.kind);
   // Whoever explains why a call has not left names the server, so that the cause is enough.
   status.message = status.reach == Reach::kUnsent ? outcome.trouble.text : outcome.message;
-  status.leader_address = outcome.trailers.find("leader-address");
-  status.replaced = !outcome.trailers.find("node-replaced").empty();
+  status.leader_address = outcome.trailers.find(rpc::kLeaderKey);
+  status.replaced = !outcome.trailers.find(rpc::kReplacedKey).empty();
   return status;
 }
 

@@ -23,9 +23,10 @@ struct Answer {
 class TestServer {
  public:
   explicit TestServer(std::function<void(const rpc::CallPtr&)> on_call,
-                      const std::string& host = "127.0.0.1") {
+                      const std::string& host = "127.0.0.1", const std::string& id = "s1") {
     thread_.run([&] {
-      server_.emplace(thread_.loop(), rpc::ServerOptions{.host = host}, std::move(on_call));
+      server_.emplace(thread_.loop(), rpc::ServerOptions{.host = host, .id = id},
+                      std::move(on_call));
       port_ = server_->start().value();
     });
   }
@@ -111,6 +112,17 @@ TEST_F(RpcTransportTest, ARefusalCarriesWhatTheServerTellsBesideIt) {
   EXPECT_EQ(status.reach, Reach::kAnswered);
   EXPECT_EQ(status.leader_address, "there:9000");
   EXPECT_TRUE(status.replaced);
+}
+
+// A proxy answers UNAVAILABLE, too, and names no server.
+TEST_F(RpcTransportTest, OnlyAServerThatNamesItselfIsBelievedThatNothingWasDone) {
+  const auto refuse = [](const rpc::CallPtr& call) {
+    call->finish({.code = rpc::Code::kUnavailable, .message = "not now"});
+  };
+  const TestServer server(refuse);
+  EXPECT_EQ(ask(server.at("127.0.0.1")).status.reach, Reach::kAnswered);
+  const TestServer proxy(refuse, "127.0.0.1", "");
+  EXPECT_EQ(ask(proxy.at("127.0.0.1")).status.reach, Reach::kSent);
 }
 
 TEST_F(RpcTransportTest, ACallThatLeftAndWasNotAnsweredMayHaveBeenDone) {

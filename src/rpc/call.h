@@ -87,6 +87,13 @@ class Call {
 
 using CallPtr = std::shared_ptr<Call>;
 
+/// Metadata of our own. Another server passes the call on; a server refuses, and which; whom to ask
+/// instead; another process has the node's place; when to ask again, in seconds.
+inline constexpr const char* kForwardedKey = "muster-forwarded";
+inline constexpr const char* kServerKey = "muster-server";
+inline constexpr const char* kLeaderKey = "leader-address";
+inline constexpr const char* kReplacedKey = "node-replaced";
+inline constexpr const char* kRetryKey = "retry-after";
 /// Names a client's request from its sender to the entry of the log that it led to.
 inline constexpr const char* kRequestIdKey = "muster-request-id";
 /// Who sent a request that another server has passed on.

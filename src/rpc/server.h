@@ -16,12 +16,6 @@
 
 namespace muster::rpc {
 
-inline constexpr const char* kForwardedKey = "muster-forwarded";
-inline constexpr const char* kServerKey = "muster-server";
-inline constexpr const char* kLeaderKey = "leader-address";
-inline constexpr const char* kReplacedKey = "node-replaced";
-inline constexpr const char* kRetryKey = "retry-after";
-
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0 picks one.

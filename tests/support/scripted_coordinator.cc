@@ -12,10 +12,13 @@ namespace muster {
 namespace {
 
 template <typename Signature, typename... Arguments>
-grpc::Status play(const Script<Signature>& current, Arguments&&... arguments) {
+grpc::Status play(const Script<Signature>& current, grpc::ServerContext& context,
+                  Arguments&&... arguments) {
   const std::function<Signature> script = current.get();
   if (!script) return {grpc::StatusCode::UNIMPLEMENTED, "the test has no script for this"};
-  return script(std::forward<Arguments>(arguments)...);
+  const grpc::Status status = script(context, std::forward<Arguments>(arguments)...);
+  if (!status.ok()) context.AddTrailingMetadata("muster-server", "scripted");
+  return status;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "rpc/server.h"
 #include "server/config_address.h"
 
 namespace muster::rpc {

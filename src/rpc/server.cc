@@ -37,6 +37,7 @@ class Server::Impl {
         std::make_unique<Listener>(loop_,
                                    ListenerOptions{.host = options_.host,
                                                    .port = options_.port,
+                                                   .room = [this] { return room(); },
                                                    .descriptors_max = options_.descriptors_max,
                                                    .refused = options_.connection_refused},
                                    [this](UniqueFd fd) { accepted(std::move(fd)); });
@@ -99,8 +100,7 @@ class Server::Impl {
           if (!gone || alive.expired()) return;
           ended(number, gone, why);
         });
-    unready_.push_back(peer);
-    close_the_oldest_unready();
+    unready_.push_back(std::move(peer));
   }
 
   void ended(int number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
@@ -115,18 +115,20 @@ class Server::Impl {
     }
   }
 
-  /// Whoever only connects does not keep out those who call.
-  void close_the_oldest_unready() {
-    if (unready_.size() <= options_.unready_max) return;
+  /// Whoever only connects does not keep out others.
+  bool room() {
+    if (unready_.size() < options_.unready_max) return true;
     std::erase_if(unready_, [](const auto& each) {
       const auto peer = each.lock();
-      return !peer || peer->ready() || !peer->connection().open();
+      return !peer || !peer->connection().open() || peer->connection().session().greeted();
     });
-    if (unready_.size() <= options_.unready_max) return;
+    if (unready_.size() < options_.unready_max) return true;
     const auto oldest = unready_.front().lock();
+    if (loop_.now() - oldest->begun_at() < options_.unready_patience) return false;
     unready_.pop_front();
     if (options_.connection_refused) options_.connection_refused();
     oldest->connection().close();
+    return true;
   }
 
   void look() {

@@ -30,9 +30,10 @@ struct ServerOptions {
   ByteBudget::Options bytes{};
   /// Who the client of a connection is, for that. Empty: whoever comes from the same host.
   std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
-  /// Connections that have not got so far as to make a call. Beyond these the oldest of them is
-  /// closed.
-  std::size_t unready_max = 1'000;
+  /// Connections that have not got so far as to speak HTTP/2. Further ones wait, until the oldest
+  /// of these has had `unready_patience`, and is closed for them.
+  std::size_t unready_max = 512;
+  Duration unready_patience = 300ms;
   /// An answer that its client has not taken by then is dropped.
   Duration taken_within = 30s;
   /// A connection this old takes no new calls, and those it has go on: its client connects again.

@@ -134,7 +134,7 @@ void ServerPeer::on_headers(StreamId stream, const HeaderBlock& headers, bool en
     const std::array<Header, 1> refusal = {{{":status", post ? "415" : "405"}}};
     return session.finish(stream, refusal);
   }
-  if (!std::exchange(ready_, true)) {
+  if (!account_) {
     const std::string& remote = connection_->remote();
     const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
     account_ =

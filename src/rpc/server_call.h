@@ -53,8 +53,7 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   [[nodiscard]] const std::shared_ptr<const std::string>& certificate() const { return pem_; }
   [[nodiscard]] const ByteBudget::AccountPtr& account() const { return account_; }
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
-  /// It has come so far as to make a call.
-  [[nodiscard]] bool ready() const { return ready_; }
+  [[nodiscard]] MonoTime begun_at() const { return begun_at_; }
   /// Takes no new calls, and ends when the last of those that it has is over.
   void leave();
   /// The same, once the client knows of it: none of its calls is lost.
@@ -79,8 +78,7 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   ServerHost& host_;
   const int number_;
   std::shared_ptr<const std::string> pem_;  ///< What the client has shown; null in plaintext.
-  ByteBudget::AccountPtr account_;          ///< Null until it is ready.
-  bool ready_ = false;
+  ByteBudget::AccountPtr account_;          ///< Null until its first call.
   std::shared_ptr<Connection> connection_;
   std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
   MonoTime begun_at_{};

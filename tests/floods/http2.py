@@ -1,6 +1,7 @@
 """HTTP/2 by hand: what no decent client sends."""
 
 import socket
+import ssl
 import struct
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -35,14 +36,15 @@ def message(content, flag=0):
 class Connection:
     """To the server at host:port, from an address of this machine, so that clients can be told apart."""
 
-    def __init__(self, address, source, settings=b"", greet=True):
+    def __init__(self, address, source, settings=b"", tls=None):
         host, port = address.rsplit(":", 1)
         self.socket = socket.create_connection((host, int(port)), timeout=20, source_address=(source, 0))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls:
+            self.socket = tls.wrap_socket(self.socket, server_hostname=host)
         self.bytes = b""
         self.next = 1
-        if greet:
-            self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
+        self.send(PREFACE + frame(SETTINGS, 0, 0, settings))
 
     def close(self):
         self.socket.close()
@@ -57,7 +59,7 @@ class Connection:
                 self.send(chunk)
             while self.socket.recv(65536):
                 pass
-        except (BrokenPipeError, ConnectionResetError):
+        except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
             pass
         finally:
             self.close()

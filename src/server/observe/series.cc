@@ -5,7 +5,7 @@
 namespace muster::server {
 namespace {
 
-constexpr std::size_t kBeatsMax = 4096;
+constexpr std::size_t kBeatsShown = 4096;
 
 double in_ms(Duration d) {
   return std::chrono::duration<double, std::milli>(d).count();
@@ -21,7 +21,7 @@ const char* to_string(Line line) {
 }
 
 void Series::heartbeat(Duration took) {
-  if (beats_.size() < kBeatsMax) beats_.push_back(took);
+  if (beats_.size() < kBeatsShown) beats_.push_back(took);
 }
 
 void Series::batch(std::size_t beats) {

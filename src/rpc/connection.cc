@@ -45,8 +45,9 @@ std::string describe_tls(const SSL* ssl, int error) {
   return all;
 }
 
-/// The host at the other end. IPv4 that came over IPv6 is IPv4.
-std::string remote_of(int fd) {
+}  // namespace
+
+std::string remote_host(int fd) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
@@ -65,8 +66,6 @@ std::string remote_of(int fd) {
     return {};
   return text.data();
 }
-
-}  // namespace
 
 void SendTurn::add(std::weak_ptr<Connection> connection) {
   waiting_.push_back(std::move(connection));
@@ -117,7 +116,7 @@ void Connection::begin() {
       SSL_set_connect_state(ssl_.get());
     }
   }
-  if (!connecting_) remote_ = remote_of(fd_.get());
+  if (!connecting_) remote_ = remote_host(fd_.get());
   touch();
   watch();
 }
@@ -246,7 +245,7 @@ bool Connection::finish_connecting() {
     return false;
   }
   connecting_ = false;
-  remote_ = remote_of(fd_.get());
+  remote_ = remote_host(fd_.get());
   return true;
 }
 

@@ -35,6 +35,10 @@ class SendTurn {
   Lifetime lifetime_;
 };
 
+/// The host at the other end of a socket, without a port. IPv4 that came over IPv6 is IPv4; empty
+/// where it is not known.
+[[nodiscard]] std::string remote_host(int fd);
+
 using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
 
 struct ConnectionOptions {

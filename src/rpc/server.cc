@@ -1,7 +1,6 @@
 #include "rpc/server.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
@@ -15,6 +14,8 @@ namespace {
 
 /// How often connections are looked through for those that are late or silent.
 constexpr Duration kLook = 1s;
+/// And how often it is looked whose turn it is while some wait to be let in.
+constexpr Duration kTurn = 100ms;
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
 
@@ -26,6 +27,8 @@ class Server::Impl {
       : loop_(loop),
         options_(std::move(options)),
         host_(loop, options_),
+        anteroom_(options_.anteroom),
+        wait_(loop),
         look_(loop),
         drain_timer_(loop) {
     host_.on_call = std::move(on_call);
@@ -37,7 +40,6 @@ class Server::Impl {
         std::make_unique<Listener>(loop_,
                                    ListenerOptions{.host = options_.host,
                                                    .port = options_.port,
-                                                   .room = [this] { return room(); },
                                                    .descriptors_max = options_.descriptors_max,
                                                    .refused = options_.connection_refused},
                                    [this](UniqueFd fd) { accepted(std::move(fd)); });
@@ -55,7 +57,7 @@ class Server::Impl {
     if (listener_) listener_->set_descriptors_max(most);
   }
   [[nodiscard]] std::size_t calls() const { return host_.calls.size(); }
-  [[nodiscard]] std::size_t connections() const { return peers_.size(); }
+  [[nodiscard]] std::size_t connections() const { return peers_.size() + lobby_.size(); }
   [[nodiscard]] SendTurn& turn() { return host_.turn; }
 
   void drain(Duration limit, std::function<void()> done) {
@@ -65,6 +67,7 @@ class Server::Impl {
 
   void close() {
     if (std::exchange(closed_, true)) return;
+    wait_.cancel();
     look_.cancel();
     drain_timer_.cancel();
     host_.lifetime.renew();
@@ -72,6 +75,7 @@ class Server::Impl {
     host_.on_call = {};
     host_.ready.clear();
     listener_.reset();
+    lobby_.clear();
     for (ServerCall* call : std::vector<ServerCall*>(host_.calls.begin(), host_.calls.end())) {
       call->abandon();
     }
@@ -83,28 +87,60 @@ class Server::Impl {
 
  private:
   void accepted(UniqueFd fd) {
+    const int number = ++last_number_;
+    anteroom_.came(number, remote_host(fd.get()));
+    lobby_.emplace(number, std::move(fd));
+    let_in();
+  }
+
+  /// Lets those in whose turn it is.
+  void let_in() {
+    const Anteroom::Turn turn = anteroom_.next(loop_.now());
+    for (const int number : turn.close) {
+      if (options_.connection_refused) options_.connection_refused();
+      if (lobby_.erase(number) > 0) continue;
+      if (const auto found = peers_.find(number); found != peers_.end()) {
+        const auto peer = found->second;
+        peer->connection().close();
+      }
+    }
+    for (const int number : turn.begin) begin(number, std::move(lobby_.extract(number).mapped()));
+    if (!anteroom_.waiting()) return wait_.cancel();
+    if (!wait_.armed()) wait_.arm(kTurn, [this] { let_in(); });
+  }
+
+  void begin(int number, UniqueFd fd) {
     SslPtr ssl(nullptr, SSL_free);
     if (options_.tls) {
       Result<SslPtr> made = options_.tls();
-      if (!made) return log_warn("a connection was refused", {{"error", made.error().message}});
+      if (!made) {
+        anteroom_.left(number);
+        return log_warn("a connection was refused", {{"error", made.error().message}});
+      }
       ssl = *std::move(made);
     }
-    const int number = ++last_number_;
     auto peer = std::make_shared<ServerPeer>(host_, number);
     peers_.emplace(number, peer);
     peer->begin(
-        std::move(fd), std::move(ssl),
+        std::move(fd), std::move(ssl), lifetime_.wrap([this, number] { moved_on(number); }),
         [this, number, alive = lifetime_.token(), weak = std::weak_ptr(peer)](const Error& why) {
           const auto gone = weak.lock();
           if (gone) gone->lost();
           if (!gone || alive.expired()) return;
           ended(number, gone, why);
         });
-    unready_.push_back(std::move(peer));
+  }
+
+  /// It is in, or it has gone.
+  void moved_on(int number) {
+    anteroom_.left(number);
+    // Not now: this may be within a call of its session's, or of let_in() itself.
+    if (anteroom_.waiting()) wait_.arm(0s, [this] { let_in(); });
   }
 
   void ended(int number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
     peers_.erase(number);
+    moved_on(number);
     // Its session may be at work further up: it goes when that is done.
     loop_.post([peer] {});
     const Breach breach = peer->connection().session().breach();
@@ -113,22 +149,6 @@ class Server::Impl {
       options_.cut(breach, peer->connection().remote(),
                    shown ? std::string_view(*shown) : std::string_view(), why.message);
     }
-  }
-
-  /// Whoever only connects does not keep out others.
-  bool room() {
-    if (unready_.size() < options_.unready_max) return true;
-    std::erase_if(unready_, [](const auto& each) {
-      const auto peer = each.lock();
-      return !peer || !peer->connection().open() || peer->connection().session().greeted();
-    });
-    if (unready_.size() < options_.unready_max) return true;
-    const auto oldest = unready_.front().lock();
-    if (loop_.now() - oldest->begun_at() < options_.unready_patience) return false;
-    unready_.pop_front();
-    if (options_.connection_refused) options_.connection_refused();
-    oldest->connection().close();
-    return true;
   }
 
   void look() {
@@ -153,7 +173,9 @@ class Server::Impl {
   ServerHost host_;
   std::unique_ptr<Listener> listener_;
   std::map<int, std::shared_ptr<ServerPeer>> peers_;
-  std::deque<std::weak_ptr<ServerPeer>> unready_;  ///< The oldest first; some may be by now.
+  Anteroom anteroom_;
+  std::map<int, UniqueFd> lobby_;  ///< Those who wait there.
+  Timer wait_;
   int last_number_ = 0;
   Timer look_;
   Timer drain_timer_;

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "platform/event_loop.h"
+#include "rpc/anteroom.h"
 #include "rpc/breach.h"
 #include "rpc/byte_budget.h"
 #include "rpc/call.h"
@@ -30,10 +31,7 @@ struct ServerOptions {
   ByteBudget::Options bytes{};
   /// Who the client of a connection is, for that. Empty: whoever comes from the same host.
   std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
-  /// Connections that have not got so far as to speak HTTP/2. Further ones wait, until the oldest
-  /// of these has had `unready_patience`, and is closed for them.
-  std::size_t unready_max = 512;
-  Duration unready_patience = 300ms;
+  Anteroom::Options anteroom{};
   /// An answer that its client has not taken by then is dropped.
   Duration taken_within = 30s;
   /// A connection this old takes no new calls, and those it has go on: its client connects again.

@@ -47,13 +47,14 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
  public:
   ServerPeer(ServerHost& host, int number) : host_(host), number_(number) {}
 
-  void begin(UniqueFd fd, SslPtr ssl, std::function<void(const Error&)> ended);
+  /// `ready`: it speaks HTTP/2.
+  void begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
+             std::function<void(const Error&)> ended);
   [[nodiscard]] Connection& connection() { return *connection_; }
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const std::shared_ptr<const std::string>& certificate() const { return pem_; }
   [[nodiscard]] const ByteBudget::AccountPtr& account() const { return account_; }
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
-  [[nodiscard]] MonoTime begun_at() const { return begun_at_; }
   /// Takes no new calls, and ends when the last of those that it has is over.
   void leave();
   /// The same, once the client knows of it: none of its calls is lost.

@@ -127,7 +127,6 @@ class Scene(unittest.TestCase):
     tls = None  # How others show who they are, and how the flooder does.
     flooders_tls = None
     name = FLOODER
-    new_connection_seconds_max = ANSWER_SECONDS_MAX
 
     @classmethod
     def start(cls, _):
@@ -167,7 +166,7 @@ class Scene(unittest.TestCase):
         if not SANITIZED:
             self.assertLess(probe.most - probe.before, MEMORY_MAX)
             self.assertLess(probe.slowest_call, ANSWER_SECONDS_MAX)
-            self.assertLess(probe.slowest, self.new_connection_seconds_max)
+            self.assertLess(probe.slowest, ANSWER_SECONDS_MAX)
 
     @classmethod
     def grpc_tls(cls):
@@ -327,14 +326,12 @@ class FloodsTest(Scene):
             self.addCleanup(silent.close)
             silent.send(http2.PREFACE[:i % 24])
         closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 600)
+        self.eventually(lambda: self.server.metric(closed) >= 60)
 
 
 class TlsFloodsTest(Scene):
     """With certificates, whoever floods is named by its own."""
     name = '"reader flooder"'
-    # A handshake waits for those that came before it, and each costs the server about a millisecond.
-    new_connection_seconds_max = 3.0
 
     @classmethod
     def start(cls, folder):
@@ -380,7 +377,7 @@ class TlsFloodsTest(Scene):
             self.addCleanup(half_open.close)
             half_open.send(first)
         closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 600)
+        self.eventually(lambda: self.server.metric(closed) >= 60)
 
 
 if __name__ == "__main__":

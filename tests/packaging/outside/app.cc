@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <variant>
 
 #include <muster/client/coordinator_client.h>
 #include <muster/coordinator/hub.h>
@@ -36,8 +37,10 @@ int main() {
   if (!coordinator) return 2;
   std::promise<void> leads;
   std::once_flag once;
-  (*coordinator)->on_event([&](const muster::CoordinatorEvent&) {
-    if ((*coordinator)->is_leader()) std::call_once(once, [&] { leads.set_value(); });
+  (*coordinator)->on_event([&](const muster::CoordinatorEvent& event) {
+    // The last events may come while main() ends.
+    if (!std::holds_alternative<muster::TermBeganEvent>(event)) return;
+    std::call_once(once, [&] { leads.set_value(); });
   });
   (*coordinator)->start();
   if (leads.get_future().wait_for(std::chrono::seconds(30)) != std::future_status::ready) return 3;

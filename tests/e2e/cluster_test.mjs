@@ -77,7 +77,8 @@ test('the page says what the API says', async () => {
     // A node owns nothing before its first heartbeat.
     await until('every node is in the ring', async () =>
       (await page.locator('.grid-ring').getAttribute('aria-rowcount')) === String(nodes + 1) ||
-      await page.locator('.grid-ring').innerText());
+      { shown: await page.locator('.grid-ring').innerText(),
+        told: (await cluster.ask(id, 'ring')).nodes.length });
     await page.locator('.grid-ring').focus();
     await page.keyboard.press('ArrowDown');
     await until('what would move is shown as told', async () => {

@@ -142,9 +142,9 @@ void Api::answer(const http::ExchangePtr& exchange, const Query& query, Draw dra
 }
 
 const RingPicture& Api::painted(const Picture& picture) {
-  if (!ring_made_ || ring_version_ != picture.overview.version) {
+  if (!ring_made_ || ring_version_ != picture.nodes_version) {
     ring_ = painter_.paint(*picture.nodes, picture.ring.virtual_nodes_per_physical);
-    ring_version_ = picture.overview.version;
+    ring_version_ = picture.nodes_version;
     ring_made_ = true;
     ring_painted_ = with_.loop.now();
   }

@@ -254,6 +254,7 @@ NodeRows Observer::rows() {
             [](const NodeRow& a, const NodeRow& b) { return a.id < b.id; });
   rows_ = std::move(made);
   rows_made_ = loop_.now();
+  rows_version_ = topology.version().value();
   return rows_;
 }
 
@@ -329,7 +330,10 @@ Picture Observer::look(const Query& query) {
   picture.ring = state.topology().ring();
   picture.oldest_decision = log.complete_from();
   picture.newest_decision = log.newest();
-  if (query.nodes) picture.nodes = rows();
+  if (query.nodes) {
+    picture.nodes = rows();
+    picture.nodes_version = rows_version_;
+  }
   if (query.namespaces) picture.namespaces = namespaces();
   if (query.about) {
     picture.decisions = log.about(*query.about);

@@ -99,6 +99,7 @@ class Observer {
   bool reset_ = false;
   NodeRows rows_;  ///< The last ones made, good for a moment.
   MonoTime rows_made_{};
+  std::uint64_t rows_version_ = 0;
   Timer flush_timer_;
   Timer tick_timer_;
   Timer sample_timer_;

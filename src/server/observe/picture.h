@@ -100,6 +100,8 @@ struct Picture {
   Overview overview;
   membership::RingConfig ring;
   NodeRows nodes{};
+  std::uint64_t nodes_version =
+      0;  ///< Of the topology that `nodes` shows; the newest may be later.
   std::vector<NamespaceRow> namespaces{};
   std::vector<cluster::DecisionLog::Entry> decisions{};
   std::uint64_t oldest_decision = 0;  ///< From here on there are all of them.

@@ -200,6 +200,7 @@ void Connection::happened(std::uint32_t events) {
   if (io == Io::kDone && !shaken_) io = shake();
   if (io == Io::kDone && (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) io = receive();
   if (shaken_ && !connecting_ && hooks_.received) hooks_.received();
+  if (!fd_.valid()) return;  // One of those who heard of it has closed it.
   // What is still to be sent may say why it ends.
   if (shaken_ && !connecting_ && flush() == Io::kGone) io = Io::kGone;
   in_turn_ = false;

@@ -186,12 +186,12 @@ class Scene(unittest.TestCase):
             self.assertLess(time.monotonic(), end, self.server.text())
             time.sleep(0.02)
 
-    def rapid_reset(self):
+    def rapid_reset(self, kind=http2.RST_STREAM, content=struct.pack(">I", 8)):
+        """Streams, each with a frame that ends it at once."""
         head = request(HEALTH)
-        cancel = struct.pack(">I", 8)
         self.flood("resets", (
-            b"".join(frame(http2.HEADERS, http2.END_HEADERS, stream, head) +
-                     frame(http2.RST_STREAM, 0, stream, cancel) for stream in range(first, first + 2000, 2))
+            b"".join(frame(http2.HEADERS, http2.END_HEADERS, stream, head) + frame(kind, 0, stream, content)
+                     for stream in range(first, first + 2000, 2))
             for first in range(1, 2 * MANY, 2000)))
 
 
@@ -202,12 +202,7 @@ class FloodsTest(Scene):
 
     # Resets that the server is made to send count like those of the client: MadeYouReset.
     def test_streams_that_the_server_is_made_to_reset(self):
-        head = request(HEALTH)
-        too_much = struct.pack(">I", 0x7FFFFFFF)
-        self.flood("resets", (
-            b"".join(frame(http2.HEADERS, http2.END_HEADERS, stream, head) +
-                     frame(http2.WINDOW_UPDATE, 0, stream, too_much) for stream in range(first, first + 2000, 2))
-            for first in range(1, 2 * MANY, 2000)))
+        self.rapid_reset(http2.WINDOW_UPDATE, struct.pack(">I", 0x7FFFFFFF))
 
     # R34
     def test_headers_that_never_end(self):

@@ -1,14 +1,18 @@
 // What watching costs: a scrape at 10,000 nodes, ten open pages, the log of decisions.
 //   ./dev bench observe
 
-#include <httplib.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/process_usage.h"
@@ -18,7 +22,9 @@
 #include "core/cluster/decision_log.h"
 #include "muster/v1/coordinator.pb.h"
 #include "platform/system_clock.h"
+#include "platform/unique_fd.h"
 #include "tests/support/child_process.h"
+#include "tests/support/loopback.h"
 #include "tests/support/musterd_cluster.h"
 
 namespace muster::bench {
@@ -46,15 +52,15 @@ v1::HeartbeatBatch beats(std::size_t begin, std::size_t end) {
 /// A fleet whose heartbeats come over one stream, each node's every ten seconds.
 class Fleet {
  public:
-  Fleet(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel)
+  Fleet(RpcPump& pump, const LinkPtr& channel)
       : pump_(pump),
-        stream_(pump, channel, "/muster.v1.CoordinatorService/HeartbeatStream",
+        stream_(channel, "/muster.v1.CoordinatorService/HeartbeatStream",
                 [this](v1::HeartbeatBatchResponse&) { ++answers_; }) {
     stream_.write(beats(0, kNodes));
     pump_.run_until([this] { return answers_ == 1; });
   }
   /// A second of heartbeats, and a node that is new.
-  void second(const std::shared_ptr<grpc::Channel>& channel) {
+  void second(const LinkPtr& channel) {
     run(1s);
     register_nodes(pump_, channel, registered_, registered_ + 1);
     ++registered_;
@@ -76,6 +82,58 @@ class Fleet {
   std::size_t registered_ = kNodes;
 };
 
+/// One kept connection to the server, for GET. Calls block.
+class Visitor {
+ public:
+  explicit Visitor(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const sockaddr_in to = loopback(port);
+    MUSTER_CHECK(::connect(fd_.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+    const timeval patience{30, 0};
+    ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  }
+
+  /// The body of an answer, which is 200 and has its length.
+  std::string get(const std::string& path) {
+    const std::string head = ask(path);
+    const std::string name = "\r\nContent-Length: ";
+    const auto at = head.find(name);
+    MUSTER_CHECK(at != head.npos);
+    const std::size_t size = std::stoul(head.substr(at + name.size()));
+    while (received_.size() < size) MUSTER_CHECK(receive());
+    std::string body = received_.substr(0, size);
+    received_.erase(0, size);
+    return body;
+  }
+  /// Hands on what comes of an answer without an end, until `take` is false or the server is gone.
+  void listen(const std::string& path, const std::function<bool(std::string_view)>& take) {
+    ask(path);
+    while (take(std::exchange(received_, {})) && receive()) {
+    }
+  }
+
+ private:
+  std::string ask(const std::string& path) {
+    const std::string request = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    MUSTER_CHECK(::send(fd_.get(), request.data(), request.size(), MSG_NOSIGNAL) ==
+                 static_cast<ssize_t>(request.size()));
+    auto end = std::string::npos;
+    while ((end = received_.find("\r\n\r\n")) == std::string::npos) MUSTER_CHECK(receive());
+    std::string head = received_.substr(0, end);
+    received_.erase(0, end + 4);
+    MUSTER_CHECK(head.starts_with("HTTP/1.1 200 "));
+    return head;
+  }
+  bool receive() {
+    std::array<char, 65536> chunk;
+    const ssize_t count = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+    if (count > 0) received_.append(chunk.data(), static_cast<std::size_t>(count));
+    return count > 0;
+  }
+
+  UniqueFd fd_;
+  std::string received_;
+};
+
 /// Pages that show the first nodes: each listens to events, and asks for what it shows again after
 /// a change, as the real one does.
 class Pages {
@@ -94,14 +152,12 @@ class Pages {
 
  private:
   void show(int port) {
-    httplib::Client events("127.0.0.1", port);
-    httplib::Client rows("127.0.0.1", port);
-    events.set_read_timeout(30);
-    events.Get("/api/events", [&](const char* data, std::size_t bytes) {
-      bytes_ += bytes;
-      if (std::string_view(data, bytes).find("event: change") != std::string_view::npos) {
-        const auto answer = rows.Get("/api/nodes?sort=id&limit=200");
-        MUSTER_CHECK(answer && answer->status == 200);
+    Visitor events(port);
+    Visitor rows(port);
+    events.listen("/api/events", [&](std::string_view bytes) {
+      bytes_ += bytes.size();
+      if (bytes.find("event: change") != std::string_view::npos) {
+        MUSTER_CHECK(!rows.get("/api/nodes?sort=id&limit=200").empty());
         ++reloads_;
       }
       return !over_.load();
@@ -116,15 +172,13 @@ class Pages {
 
 void measure_scrape(Report& report, int port) {
   report.title("a scrape of /metrics, 10,000 nodes");
-  httplib::Client client("127.0.0.1", port);
+  Visitor client(port);
   std::vector<double> ms;
   std::size_t bytes = 0;
   for (int i = 0; i < kScrapes; ++i) {
     const MonoTime began = boot_now();
-    const auto answer = client.Get("/metrics");
+    bytes = client.get("/metrics").size();
     ms.push_back(in_ms(boot_now() - began));
-    MUSTER_CHECK(answer && answer->status == 200);
-    bytes = answer->body.size();
   }
   report.table({"scrape", "p50 ms", "p99 ms", "KB"},
                {{"/metrics", figure(percentile(ms, 0.5), 2), figure(percentile(ms, 0.99), 2),
@@ -134,8 +188,7 @@ void measure_scrape(Report& report, int port) {
   report.at_most("its size", static_cast<double>(bytes) / 1e6, 1, "MB");
 }
 
-void measure_pages(Report& report, int port, pid_t pid,
-                   const std::shared_ptr<grpc::Channel>& channel, Fleet& fleet) {
+void measure_pages(Report& report, int port, pid_t pid, const LinkPtr& channel, Fleet& fleet) {
   report.title("ten open pages, 10,000 nodes with a heartbeat every 10 s, a new node every second");
   const auto share = [&] {
     const CpuMeter meter(pid);
@@ -195,8 +248,9 @@ int run() {
       {.servers = 1,
        .extra_args = {"--limits", "off", "--http-listen", "127.0.0.1:" + std::to_string(port)},
        .parent = "/dev/shm"});
-  RpcPump pump;
-  const auto channel = connect(cluster.endpoint(0));
+  const auto owner = own_pump();
+  RpcPump& pump = *owner;
+  const auto channel = pump.connect_all(cluster.endpoint(0), 1).front();
   const CpuMeter meter(cluster.pid(0));
   register_nodes(pump, channel, 0, kNodes);
   const double command_us = meter.used_us() / kNodes;

@@ -48,12 +48,12 @@ void beat_all(RpcPump& pump, Beats& stream, std::size_t nodes, std::size_t& answ
 
 void scale_nodes(Report& report, std::size_t largest) {
   ServerPair servers(1, true);
-  RpcPump pump;
-  const auto channel = connect_all(servers.musterd.endpoint(0), 1).front();
+  const auto owner = own_pump();
+  RpcPump& pump = *owner;
+  const auto channel = pump.connect_all(servers.musterd.endpoint(0), 1).front();
   std::size_t answered = 0;
-  Beats stream(pump, channel, "/muster.v1.CoordinatorService/HeartbeatStream",
+  Beats stream(channel, "/muster.v1.CoordinatorService/HeartbeatStream",
                [&](v1::HeartbeatBatchResponse&) { ++answered; });
-  pump.run_until([&] { return stream.open(); });
   Line cpu;
   Line memory;
   Line full;
@@ -69,7 +69,7 @@ void scale_nodes(Report& report, std::size_t largest) {
     memory.emplace_back(count, rss_of(servers.musterd.pid(0)) / 1e6);
     bool synced = false;
     const MonoTime began = boot_now();
-    Watch watch(pump, channel, "/muster.v1.CoordinatorService/WatchTopology",
+    Watch watch(channel, "/muster.v1.CoordinatorService/WatchTopology",
                 [&](v1::TopologyUpdate& update) { synced = synced || update.has_full_sync(); });
     watch.write(v1::WatchTopologyRequest());
     pump.run_until([&] { return synced; });
@@ -86,8 +86,8 @@ void scale_nodes(Report& report, std::size_t largest) {
 }
 
 /// One change, until the last watcher has it; the median of five.
-double deliver(RpcPump& pump, const std::shared_ptr<grpc::Channel>& writer, std::size_t watchers,
-               std::size_t& delivered, std::size_t& node) {
+double deliver(RpcPump& pump, const LinkPtr& writer, std::size_t watchers, std::size_t& delivered,
+               std::size_t& node) {
   std::vector<double> times;
   for (int i = 0; i < 5; ++i) {
     delivered = 0;
@@ -102,9 +102,10 @@ double deliver(RpcPump& pump, const std::shared_ptr<grpc::Channel>& writer, std:
 
 void scale_watchers(Report& report) {
   ServerPair servers(1, true);
-  RpcPump pump;
-  const auto writer = connect_all(servers.musterd.endpoint(0), 1).front();
-  const auto channels = connect_all(servers.musterd.endpoint(0), 20);
+  const auto owner = own_pump();
+  RpcPump& pump = *owner;
+  const auto writer = pump.connect_all(servers.musterd.endpoint(0), 1).front();
+  const auto channels = pump.connect_all(servers.musterd.endpoint(0), 20);
   std::size_t in_force = 0;
   std::size_t delivered = 0;
   std::size_t node = 0;
@@ -112,7 +113,7 @@ void scale_watchers(Report& report) {
   Line last;
   for (const std::size_t count : {10U, 100U, 1000U, 10'000U}) {
     while (watches.size() < count) {
-      watches.push_back(std::make_unique<Watch>(pump, channels[watches.size() % channels.size()],
+      watches.push_back(std::make_unique<Watch>(channels[watches.size() % channels.size()],
                                                 "/muster.v1.CoordinatorService/WatchTopology",
                                                 [&](v1::TopologyUpdate& update) {
                                                   in_force += update.has_full_sync() ? 1 : 0;

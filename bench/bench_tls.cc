@@ -27,6 +27,11 @@ constexpr const char* kStream = "/muster.v1.CoordinatorService/HeartbeatStream";
 constexpr int kTurns = 6;
 constexpr double kPerSecond = 4000;
 
+std::optional<LoadTls> load_tls(const std::optional<ClientPem>& pem) {
+  if (!pem) return std::nullopt;
+  return LoadTls{pem->authorities, pem->certificate, pem->key};
+}
+
 /// One server and one stream to it.
 class Side {
  public:
@@ -35,23 +40,14 @@ class Side {
       : name_(std::move(name)),
         server_("s1", "file://" + dir + "/" + name_, dir, with_lease(std::move(words)), true, {},
                 pem),
-        channel_(testing::open_channel(server_.address(), pem)) {
-    v1::RegisterNodeRequest request;
-    *request.mutable_node() = testing::node("n1");
-    const bool registered = testing::eventually([&] {
-      grpc::ClientContext context;
-      v1::RegisterNodeResponse response;
-      return v1::CoordinatorService::NewStub(channel_)
-          ->RegisterNode(&context, request, &response)
-          .ok();
-    });
-    MUSTER_CHECK(registered);
-    stream_ = std::make_unique<Heartbeats>(pump, channel_, kStream,
-                                           [this](v1::HeartbeatBatchResponse& response) {
-                                             MUSTER_CHECK(response.refused_size() == 0);
-                                             ++answers_;
-                                           });
-    pump.run_until([this] { return stream_->open(); });
+        link_(pump.connect_all(server_.address(), 1, load_tls(pem)).front()) {
+    MUSTER_CHECK(testing::eventually(
+        [&] { return testing::register_node(server_, testing::node("n1")).ok(); }));
+    stream_ =
+        std::make_unique<Heartbeats>(link_, kStream, [this](v1::HeartbeatBatchResponse& response) {
+          MUSTER_CHECK(response.refused_size() == 0);
+          ++answers_;
+        });
   }
 
   /// One heartbeat a message, many messages a second.
@@ -84,7 +80,7 @@ class Side {
 
   std::string name_;
   Musterd server_;
-  std::shared_ptr<grpc::Channel> channel_;
+  LinkPtr link_;
   std::unique_ptr<Heartbeats> stream_;
   std::uint64_t answers_ = 0;
   std::uint64_t total_ = 0;
@@ -93,7 +89,8 @@ class Side {
 
 void measure_streams(Report& report, const Site& site, Duration time) {
   const TempDir dir;
-  RpcPump pump;
+  const auto owner = own_pump();
+  RpcPump& pump = *owner;
   Side plain(pump, "plaintext", dir.path(), {}, std::nullopt);
   Side secure(pump, "tls", dir.path(), site.words(),
               ClientPem{site.ca.pem(), site.agent.certificate, site.agent.key});

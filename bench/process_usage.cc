@@ -1,5 +1,6 @@
 #include "bench/process_usage.h"
 
+#include <time.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -22,17 +23,10 @@ std::string read_proc(pid_t pid, const char* name) {
 }  // namespace
 
 Duration cpu_of(pid_t pid) {
-  const std::string stat = read_proc(pid, "stat");
-  // The second field is the program's name in brackets, which may hold spaces; utime and stime are
-  // the 14th and the 15th.
-  std::istringstream rest(stat.substr(stat.rfind(')') + 2));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) rest >> skipped;
-  std::int64_t user = 0;
-  std::int64_t system = 0;
-  rest >> user >> system;
-  MUSTER_CHECK(!rest.fail());
-  return std::chrono::nanoseconds(1'000'000'000 / ::sysconf(_SC_CLK_TCK)) * (user + system);
+  clockid_t clock{};
+  timespec used{};
+  MUSTER_CHECK(::clock_getcpuclockid(pid, &clock) == 0 && ::clock_gettime(clock, &used) == 0);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
 double rss_of(pid_t pid) {

@@ -6,8 +6,7 @@
 
 namespace muster::bench {
 
-/// User and system time of a process so far, all its threads together; the kernel tells it in
-/// steps of 10 ms.
+/// User and system time of a process so far, all its threads together.
 [[nodiscard]] Duration cpu_of(pid_t pid);
 /// What it holds in memory now, in bytes.
 [[nodiscard]] double rss_of(pid_t pid);

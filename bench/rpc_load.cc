@@ -1,39 +1,32 @@
 #include "bench/rpc_load.h"
 
-#include <grpcpp/create_channel.h>
-#include <grpcpp/support/channel_arguments.h>
-
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 
 #include "platform/system_clock.h"
 
 namespace muster::bench {
 
-RpcPump::~RpcPump() {
-  queue_.Shutdown();
-  void* tag = nullptr;
-  bool ok = false;
-  while (queue_.Next(&tag, &ok)) delete static_cast<Ended*>(tag);
+const char* name_of(Client client) {
+  return client == Client::kOwn ? "our client" : "gRPC's client";
 }
 
-bool RpcPump::step(MonoTime until) {
-  const Duration left = std::max<Duration>(until - boot_now(), Duration::zero());
-  void* tag = nullptr;
-  bool ok = false;
-  const auto next = queue_.AsyncNext(&tag, &ok, gpr_time_from_nanos(left.count(), GPR_TIMESPAN));
-  if (next != grpc::CompletionQueue::GOT_EVENT) return false;
-  const std::unique_ptr<Ended> ended(static_cast<Ended*>(tag));
-  (*ended)(ok);
-  return true;
+std::unique_ptr<RpcPump> make_pump(Client client) {
+  return client == Client::kOwn ? own_pump() : grpc_pump();
+}
+
+void give_up(const std::string& what, const std::string& why) {
+  std::fprintf(stderr, "%s: %s\n", what.c_str(), why.c_str());
+  std::exit(1);
 }
 
 void RpcPump::run_until(const std::function<bool()>& done, Duration limit) {
   const MonoTime end = boot_now() + limit;
   while (!done()) {
     if (step(end)) continue;
-    std::fprintf(stderr, "the servers did not answer in time\n");
-    std::exit(1);
+    give_up("the servers", "there was no answer in time");
   }
 }
 
@@ -52,34 +45,6 @@ void RpcPump::run_paced(Duration time, double per_second, const std::function<vo
 void RpcPump::run_for(Duration time) {
   const MonoTime end = boot_now() + time;
   while (boot_now() < end) step(end);
-}
-
-std::shared_ptr<grpc::Channel> connect(const std::string& endpoint) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
-  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 50);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetMaxReceiveMessageSize(-1);
-  return grpc::CreateCustomChannel("ipv4:" + endpoint, grpc::InsecureChannelCredentials(),
-                                   arguments);
-}
-
-std::vector<std::shared_ptr<grpc::Channel>> connect_all(const std::string& endpoint,
-                                                        std::size_t count) {
-  std::vector<std::shared_ptr<grpc::Channel>> channels;
-  for (std::size_t i = 0; i < count; ++i) {
-    channels.push_back(connect(endpoint));
-    // One after another: a burst would overflow the server's backlog and measure retries.
-    if (!channels.back()->WaitForConnected(gpr_time_from_seconds(30, GPR_TIMESPAN))) {
-      std::fprintf(stderr, "no connection to %s\n", endpoint.c_str());
-      std::exit(1);
-    }
-  }
-  return channels;
 }
 
 double LoadResult::per_second() const {

@@ -1,38 +1,61 @@
 #pragma once
 
-#include <grpcpp/channel.h>
-#include <grpcpp/client_context.h>
-#include <grpcpp/completion_queue.h>
-#include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
-#include "base/result.h"
 #include "base/time.h"
 
 namespace muster::bench {
 
-/// A gRPC client for measurements: one completion queue, worked by the thread that runs it, on
-/// which every callback comes. Speaks any method of any server. One thread.
+/// How a call ended, whichever client made it.
+struct CallEnd {
+  std::string error{};  ///< Empty: it ended well.
+  [[nodiscard]] bool ok() const { return error.empty(); }
+  [[nodiscard]] const std::string& error_message() const { return error; }
+};
+
+/// What a client shows and believes, as PEM.
+struct LoadTls {
+  std::string authorities;
+  std::string certificate;
+  std::string key;
+};
+
+/// A stream in both directions. Destroying it cancels it; one that ends otherwise ends the program
+/// with its status, because every figure would be worthless.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  /// Messages written while another is on its way wait.
+  virtual void write(std::string message) = 0;
+};
+
+/// A connection of its own to one server, which speaks any method. It outlives nothing of its pump.
+class RpcLink {
+ public:
+  virtual ~RpcLink() = default;
+  using Done = std::function<void(const CallEnd&, const std::string& answer)>;
+  virtual void call(const std::string& method, std::string request, Duration timeout,
+                    Done done) = 0;
+  [[nodiscard]] virtual std::unique_ptr<ByteStream> stream(
+      const std::string& method, std::function<void(const std::string&)> on_answer) = 0;
+};
+using LinkPtr = std::shared_ptr<RpcLink>;
+
+/// A client for measurements, worked by the thread that runs it, on which every callback comes:
+/// our own, or gRPC's for C++ as Debian has it. One thread.
 class RpcPump {
  public:
   RpcPump() = default;
-  /// What is still under way must have been cancelled.
-  ~RpcPump();
+  virtual ~RpcPump() = default;
   RpcPump(const RpcPump&) = delete;
   RpcPump& operator=(const RpcPump&) = delete;
-
-  using Ended = std::function<void(bool)>;
 
   /// Works until `done` holds; gives up with a message, and ends the program, after `limit`.
   void run_until(const std::function<bool()>& done, Duration limit = 120s);
@@ -41,137 +64,70 @@ class RpcPump {
   void run_paced(Duration time, double per_second, const std::function<void()>& tick);
   void run_for(Duration time);
 
-  [[nodiscard]] grpc::CompletionQueue* queue() { return &queue_; }
-  [[nodiscard]] static void* tag(Ended ended) { return new Ended(std::move(ended)); }
+  /// That many connections to host:port, all connected.
+  [[nodiscard]] virtual std::vector<LinkPtr> connect_all(
+      const std::string& endpoint, std::size_t count,
+      const std::optional<LoadTls>& tls = std::nullopt) = 0;
+  virtual void after(Duration delay, std::function<void()> task) = 0;
 
  private:
   /// Handles what is ready by `until`; false when nothing was.
-  bool step(MonoTime until);
-
-  grpc::CompletionQueue queue_;
+  virtual bool step(MonoTime until) = 0;
 };
 
-/// A connection of its own to host:port; it is not shared with any other channel.
-[[nodiscard]] std::shared_ptr<grpc::Channel> connect(const std::string& endpoint);
-/// That many, all connected.
-[[nodiscard]] std::vector<std::shared_ptr<grpc::Channel>> connect_all(const std::string& endpoint,
-                                                                      std::size_t count);
+/// Which client is measured with.
+enum class Client { kOwn, kGrpc };
+inline constexpr Client kClients[] = {Client::kOwn, Client::kGrpc};
+[[nodiscard]] const char* name_of(Client client);
+[[nodiscard]] std::unique_ptr<RpcPump> make_pump(Client client);
+[[nodiscard]] std::unique_ptr<RpcPump> own_pump();
+[[nodiscard]] std::unique_ptr<RpcPump> grpc_pump();
+
+/// A method that the server does not answer makes every figure worthless: it ends the program.
+[[noreturn]] void give_up(const std::string& what, const std::string& why);
 
 /// One request and its answer; the status tells how it went.
 template <typename Response, typename Request>
-void unary(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
-           const Request& request, Duration timeout,
-           std::function<void(const grpc::Status&, Response&)> done) {
-  struct Call {
-    grpc::ClientContext context;
-    Response response;
-    grpc::Status status;
-    std::unique_ptr<grpc::ClientAsyncResponseReader<Response>> reader;
-  };
-  auto call = std::make_shared<Call>();
-  call->context.set_deadline(gpr_time_from_nanos(timeout.count(), GPR_TIMESPAN));
-  grpc::TemplatedGenericStub<Request, Response> stub(channel);
-  call->reader = stub.PrepareUnaryCall(&call->context, method, request, pump.queue());
-  call->reader->StartCall();
-  call->reader->Finish(
-      &call->response, &call->status,
-      RpcPump::tag([call, done = std::move(done)](bool) { done(call->status, call->response); }));
+void unary(const LinkPtr& link, const std::string& method, const Request& request, Duration timeout,
+           std::function<void(const CallEnd&, Response&)> done) {
+  link->call(method, request.SerializeAsString(), timeout,
+             [done = std::move(done)](const CallEnd& end, const std::string& answer) {
+               Response response;
+               MUSTER_CHECK(response.ParseFromString(answer));
+               done(end, response);
+             });
 }
 
 /// The same, waited for; a failure ends the program with its message.
 template <typename Response, typename Request>
-Response ask(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel,
-             const std::string& method, const Request& request) {
+Response ask(RpcPump& pump, const LinkPtr& link, const std::string& method,
+             const Request& request) {
   bool ended = false;
   Response answer;
-  unary<Response>(
-      pump, channel, method, request, 30s, [&](const grpc::Status& status, Response& response) {
-        if (!status.ok()) {
-          std::fprintf(stderr, "%s: %s\n", method.c_str(), status.error_message().c_str());
-        }
-        MUSTER_CHECK(status.ok());
-        answer = std::move(response);
-        ended = true;
-      });
+  unary<Response>(link, method, request, 30s, [&](const CallEnd& end, Response& response) {
+    if (!end.ok()) give_up(method, end.error);
+    answer = std::move(response);
+    ended = true;
+  });
   pump.run_until([&] { return ended; });
   return answer;
 }
 
-/// A stream in both directions. Messages written while another is on its way wait; answers come to
-/// `on_answer`. Destroying it cancels the stream; one that ends otherwise ends the program with its
-/// status, because every figure would be worthless.
+/// A stream of messages; answers come to `on_answer`.
 template <typename Request, typename Response>
 class RpcStream {
  public:
-  RpcStream(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+  RpcStream(const LinkPtr& link, const std::string& method,
             std::function<void(Response&)> on_answer)
-      : state_(std::make_shared<State>()) {
-    state_->on_answer = std::move(on_answer);
-    grpc::TemplatedGenericStub<Request, Response> stub(channel);
-    state_->stream = stub.PrepareCall(&state_->context, method, pump.queue());
-    state_->stream->StartCall(RpcPump::tag([state = state_](bool ok) {
-      if (state->closed) return;
-      if (!ok) return finish(state);
-      state->open = true;
-      read(state);
-      write_next(state);
-    }));
-  }
-  ~RpcStream() {
-    state_->closed = true;
-    state_->context.TryCancel();
-  }
-  RpcStream(const RpcStream&) = delete;
-  RpcStream& operator=(const RpcStream&) = delete;
-
-  void write(const Request& request) {
-    state_->unsent.push_back(request);
-    if (state_->open && !state_->writing) write_next(state_);
-  }
-  [[nodiscard]] bool open() const { return state_->open; }
+      : stream_(link->stream(method, [on_answer = std::move(on_answer)](const std::string& bytes) {
+          Response response;
+          MUSTER_CHECK(response.ParseFromString(bytes));
+          on_answer(response);
+        })) {}
+  void write(const Request& request) { stream_->write(request.SerializeAsString()); }
 
  private:
-  struct State {
-    grpc::ClientContext context;
-    std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>> stream;
-    std::function<void(Response&)> on_answer;
-    Response response;
-    grpc::Status status;
-    std::deque<Request> unsent;
-    bool open = false;
-    bool writing = false;
-    bool closed = false;
-  };
-
-  static void read(const std::shared_ptr<State>& state) {
-    state->stream->Read(&state->response, RpcPump::tag([state](bool ok) {
-      if (state->closed) return;
-      if (!ok) return finish(state);
-      state->on_answer(state->response);
-      if (!state->closed) read(state);
-    }));
-  }
-  static void finish(const std::shared_ptr<State>& state) {
-    state->stream->Finish(&state->status, RpcPump::tag([state](bool) {
-      if (state->closed) return;
-      std::fprintf(stderr, "a stream ended: %s\n", state->status.error_message().c_str());
-      std::exit(1);
-    }));
-  }
-  static void write_next(const std::shared_ptr<State>& state) {
-    state->writing = !state->unsent.empty();
-    if (!state->writing) return;
-    // What waits together leaves together.
-    grpc::WriteOptions options;
-    if (state->unsent.size() > 1) options.set_buffer_hint();
-    state->stream->Write(state->unsent.front(), options, RpcPump::tag([state](bool ok) {
-                           if (!ok || state->closed) return;
-                           state->unsent.pop_front();
-                           write_next(state);
-                         }));
-  }
-
-  std::shared_ptr<State> state_;
+  std::unique_ptr<ByteStream> stream_;
 };
 
 /// What a closed loop of calls found.

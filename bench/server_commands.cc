@@ -13,13 +13,12 @@ constexpr std::size_t kInFlight = 256;
 /// The two sides take turns, so that a noisy minute hits both.
 constexpr int kTurns = 5;
 
-using Put = void (*)(RpcPump&, const std::shared_ptr<grpc::Channel>&, std::size_t,
-                     const std::string&, std::function<void()>);
+using Put = void (*)(const LinkPtr&, std::size_t, const std::string&, std::function<void()>);
 
 struct Side {
   std::string name;
   Put put;
-  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  std::vector<LinkPtr> channels;
   std::vector<double> latencies_ms{};
   std::uint64_t answered = 0;
   Duration wall{0};
@@ -33,7 +32,7 @@ void turn(RpcPump& pump, Side& side, std::size_t lanes, Duration time) {
   const std::string value(kValueBytes, 'v');
   LoadResult load =
       closed_loop(pump, lanes, time, [&](std::size_t lane, std::function<void()> done) {
-        side.put(pump, side.channels[lane % side.channels.size()], lane, value, std::move(done));
+        side.put(side.channels[lane % side.channels.size()], lane, value, std::move(done));
       });
   side.answered += load.answered;
   side.wall += load.wall;
@@ -46,7 +45,7 @@ void turn_on_stream(RpcPump& pump, Side& side, Duration time) {
   std::uint64_t sent = 0;
   std::uint64_t answered = 0;
   RpcStream<v1::StorePutBatch, v1::StorePutOutcomes> stream(
-      pump, side.channels.front(), "/muster.v1.StoreService/PutStream",
+      side.channels.front(), "/muster.v1.StoreService/PutStream",
       [&](v1::StorePutOutcomes& response) {
         for (const auto& outcome : response.outcomes()) MUSTER_CHECK(outcome.code() == 0);
         answered += static_cast<std::uint64_t>(response.outcomes_size());
@@ -92,47 +91,53 @@ void show(Report& report, const std::string& name, const Side& etcd, const Side&
   report.table({name, "1/s", "p50 ms", "p99 ms"}, rows);
 }
 
+void measure_writes_with(Report& report, const ServerRun& run, ServerPair& servers, Client client) {
+  const std::string with = std::string(", ") + name_of(client);
+  const auto owner = make_pump(client);
+  RpcPump& pump = *owner;
+  const auto sides = [&](std::size_t connections) {
+    return std::pair(
+        Side{"etcd", etcd_put,
+             pump.connect_all(servers.etcd.endpoint(servers.etcd.leader()), connections)},
+        Side{"musterd", muster_put,
+             pump.connect_all(servers.musterd.endpoint(servers.musterd.leader()), connections)});
+  };
+  {
+    auto [etcd, musterd] = sides(1);
+    take_turns(pump, etcd, musterd, 1, run.time * 2);
+    show(report, "one at a time" + with, etcd, musterd);
+    report.at_most("write one at a time, p50, of etcd's" + with,
+                   percentile(musterd.latencies_ms, 0.5) / percentile(etcd.latencies_ms, 0.5), 1.4,
+                   "x");
+  }
+  auto [etcd, musterd] = sides(kConnections);
+  take_turns(pump, etcd, musterd, kInFlight, run.time * 2);
+  show(report, "256 in flight, unary" + with, etcd, musterd);
+  report.at_least("writes/s, 256 in flight, unary, of etcd's" + with,
+                  musterd.per_second() / etcd.per_second(), 1.8, "x");
+  Side piped{"musterd, one stream", nullptr, {musterd.channels.front()}};
+  turn_on_stream(pump, piped, run.time / 10);
+  piped.answered = 0;
+  piped.wall = Duration::zero();
+  Side again{"etcd, unary", etcd_put, etcd.channels};
+  for (int i = 0; i < kTurns; ++i) {
+    turn(pump, again, kInFlight, run.time * 2 / kTurns);
+    turn_on_stream(pump, piped, run.time * 2 / kTurns);
+  }
+  const std::string name = "256 in flight, pipelined" + with;
+  report.table({name, "1/s"}, {{again.name, figure(again.per_second(), 0)},
+                               {piped.name, figure(piped.per_second(), 0)}});
+  report.data()[name] = {{"etcd", again.per_second()}, {"musterd", piped.per_second()}};
+  report.at_least("writes/s, 256 in flight on one stream, of etcd's unary" + with,
+                  piped.per_second() / again.per_second(), 4, "x");
+}
+
 }  // namespace
 
 void measure_commands(Report& report, const ServerRun& run) {
   report.title("acknowledged writes of 200 B, three servers and three members");
   ServerPair servers(3, run.tmpfs);
-  RpcPump pump;
-  const auto sides = [&](std::size_t connections) {
-    return std::pair(
-        Side{"etcd", etcd_put,
-             connect_all(servers.etcd.endpoint(servers.etcd.leader()), connections)},
-        Side{"musterd", muster_put,
-             connect_all(servers.musterd.endpoint(servers.musterd.leader()), connections)});
-  };
-  {
-    auto [etcd, musterd] = sides(1);
-    take_turns(pump, etcd, musterd, 1, run.time * 2);
-    show(report, "one at a time", etcd, musterd);
-    report.at_most("write one at a time, p50, of etcd's",
-                   percentile(musterd.latencies_ms, 0.5) / percentile(etcd.latencies_ms, 0.5), 1.5,
-                   "x");
-  }
-  auto [etcd, musterd] = sides(kConnections);
-  take_turns(pump, etcd, musterd, kInFlight, run.time * 2);
-  show(report, "256 in flight, unary", etcd, musterd);
-  report.at_least("writes/s, 256 in flight, unary, of etcd's",
-                  musterd.per_second() / etcd.per_second(), 1.2, "x");
-  Side piped{"musterd, one stream", nullptr, {musterd.channels.front()}};
-  turn_on_stream(pump, piped, run.time / 10);
-  piped.answered = 0;
-  piped.wall = Duration::zero();
-  Side again{"etcd", etcd_put, etcd.channels};
-  for (int i = 0; i < kTurns; ++i) {
-    turn(pump, again, kInFlight, run.time * 2 / kTurns);
-    turn_on_stream(pump, piped, run.time * 2 / kTurns);
-  }
-  report.table({"256 in flight, pipelined", "1/s"}, {{again.name, figure(again.per_second(), 0)},
-                                                     {piped.name, figure(piped.per_second(), 0)}});
-  report.data()["256 in flight, pipelined"] = {{"etcd", again.per_second()},
-                                               {"musterd", piped.per_second()}};
-  report.at_least("writes/s on a pipelined stream, of etcd's",
-                  piped.per_second() / again.per_second(), 3, "x");
+  for (const Client client : kClients) measure_writes_with(report, run, servers, client);
 }
 
 }  // namespace muster::bench

@@ -1,4 +1,3 @@
-#include <grpcpp/alarm.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -18,7 +17,7 @@ constexpr int kRounds = 5;
 /// acknowledged any of them.
 class Writers {
  public:
-  Writers(RpcPump& pump, std::vector<std::shared_ptr<grpc::Channel>> channels)
+  Writers(RpcPump& pump, std::vector<LinkPtr> channels)
       : pump_(pump), channels_(std::move(channels)) {
     request_.set_key("failover");
     request_.set_value("value");
@@ -45,23 +44,21 @@ class Writers {
   }
 
   void send(std::size_t server) {
-    unary<v1::StorePutResponse>(
-        pump_, channels_[server], "/muster.v1.StoreService/Put", request_, 250ms,
-        [this, server](const grpc::Status& status, v1::StorePutResponse&) {
-          if (status.ok()) acknowledged();
-          if (boot_now() >= end_) {
-            --running_;
-            return;
-          }
-          // "Nobody leads" is answered at once; a moment between two such answers is enough.
-          auto alarm = std::make_shared<grpc::Alarm>();
-          alarm->Set(pump_.queue(), gpr_time_from_millis(5, GPR_TIMESPAN),
-                     RpcPump::tag([this, server, alarm](bool) { send(server); }));
-        });
+    unary<v1::StorePutResponse>(channels_[server], "/muster.v1.StoreService/Put", request_, 250ms,
+                                [this, server](const CallEnd& status, v1::StorePutResponse&) {
+                                  if (status.ok()) acknowledged();
+                                  if (boot_now() >= end_) {
+                                    --running_;
+                                    return;
+                                  }
+                                  // "Nobody leads" is answered at once; a moment between two such
+                                  // answers is enough.
+                                  pump_.after(5ms, [this, server] { send(server); });
+                                });
   }
 
   RpcPump& pump_;
-  std::vector<std::shared_ptr<grpc::Channel>> channels_;
+  std::vector<LinkPtr> channels_;
   v1::StorePutRequest request_;
   MonoTime last_{};
   MonoTime end_{};
@@ -70,13 +67,14 @@ class Writers {
 };
 
 std::vector<double> measure(ServerPair& servers, int signal, Duration window) {
-  RpcPump pump;
+  const auto owner = own_pump();
+  RpcPump& pump = *owner;
   std::vector<double> times;
   for (int round = 0; round < kRounds; ++round) {
     const int leader = servers.musterd.leader();
-    std::vector<std::shared_ptr<grpc::Channel>> others;
+    std::vector<LinkPtr> others;
     for (int i = 0; i < servers.musterd.size(); ++i) {
-      if (i != leader) others.push_back(connect_all(servers.musterd.endpoint(i), 1).front());
+      if (i != leader) others.push_back(pump.connect_all(servers.musterd.endpoint(i), 1).front());
     }
     Writers writers(pump, others);
     static_cast<void>(writers.longest_gap(300ms, [] {}));  // All is well before.

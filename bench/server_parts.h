@@ -27,4 +27,7 @@ void measure_standing(Report& report, const ServerRun& run);
 /// How long nobody acknowledges a write when the leading server ends.
 void measure_failover(Report& report, const ServerRun& run);
 
+/// How long the muster command takes to start, and what it loads.
+void measure_start(Report& report, const ServerRun& run);
+
 }  // namespace muster::bench

@@ -25,9 +25,8 @@ std::string digits(std::size_t number, std::size_t width) {
 
 }  // namespace
 
-void expect_ok(const char* what, const grpc::Status& status) {
-  if (!status.ok()) std::fprintf(stderr, "%s: %s\n", what, status.error_message().c_str());
-  MUSTER_CHECK(status.ok());
+void expect_ok(const char* what, const CallEnd& end) {
+  if (!end.ok()) give_up(what, end.error);
 }
 
 namespace {
@@ -49,27 +48,27 @@ std::string key_of(std::size_t number) {
   return "bench/key-" + digits(number, 6);
 }
 
-void etcd_put(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t key,
-              const std::string& value, std::function<void()> done) {
+void etcd_put(const LinkPtr& link, std::size_t key, const std::string& value,
+              std::function<void()> done) {
   etcdserverpb::PutRequest request;
   request.set_key(key_of(key));
   request.set_value(value);
   unary<etcdserverpb::PutResponse>(
-      pump, channel, "/etcdserverpb.KV/Put", request, 30s,
-      [done = std::move(done)](const grpc::Status& status, etcdserverpb::PutResponse&) {
+      link, "/etcdserverpb.KV/Put", request, 30s,
+      [done = std::move(done)](const CallEnd& status, etcdserverpb::PutResponse&) {
         expect_ok("etcd put", status);
         done();
       });
 }
 
-void muster_put(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t key,
-                const std::string& value, std::function<void()> done) {
+void muster_put(const LinkPtr& link, std::size_t key, const std::string& value,
+                std::function<void()> done) {
   v1::StorePutRequest request;
   request.set_key(key_of(key));
   request.set_value(value);
   unary<v1::StorePutResponse>(
-      pump, channel, "/muster.v1.StoreService/Put", request, 30s,
-      [done = std::move(done)](const grpc::Status& status, v1::StorePutResponse&) {
+      link, "/muster.v1.StoreService/Put", request, 30s,
+      [done = std::move(done)](const CallEnd& status, v1::StorePutResponse&) {
         expect_ok("musterd put", status);
         done();
       });
@@ -83,8 +82,7 @@ std::string generation_of(std::size_t number) {
   return "00000000-0000-4000-8000-" + digits(number, 12);
 }
 
-void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t begin,
-                    std::size_t end) {
+void register_nodes(RpcPump& pump, const LinkPtr& link, std::size_t begin, std::size_t end) {
   constexpr std::size_t kRegisteredAtOnce = 256;
   std::size_t next = begin;
   std::size_t left = end - begin;
@@ -97,9 +95,8 @@ void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel
     node->set_port(static_cast<std::uint32_t>(1 + next % 60'000));
     node->set_type(v1::NODE_TYPE_OBJECT);
     node->set_generation_id(generation_of(next++));
-    unary<v1::RegisterNodeResponse>(pump, channel, "/muster.v1.CoordinatorService/RegisterNode",
-                                    request, 60s,
-                                    [&](const grpc::Status& status, v1::RegisterNodeResponse&) {
+    unary<v1::RegisterNodeResponse>(link, "/muster.v1.CoordinatorService/RegisterNode", request,
+                                    60s, [&](const CallEnd& status, v1::RegisterNodeResponse&) {
                                       expect_ok("RegisterNode", status);
                                       --left;
                                       one();

@@ -21,21 +21,20 @@ struct ServerPair {
 };
 
 /// A call that failed would make every figure worthless: it ends the program with its message.
-void expect_ok(const char* what, const grpc::Status& status);
+void expect_ok(const char* what, const CallEnd& end);
 
 /// Requests as both sides take them. `bytes` is the size of the value.
 [[nodiscard]] std::string key_of(std::size_t number);
 
 /// One acknowledged write of `value` to a key; calls `done` at its end. A failure ends the program.
-void etcd_put(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t key,
-              const std::string& value, std::function<void()> done);
-void muster_put(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t key,
-                const std::string& value, std::function<void()> done);
+void etcd_put(const LinkPtr& link, std::size_t key, const std::string& value,
+              std::function<void()> done);
+void muster_put(const LinkPtr& link, std::size_t key, const std::string& value,
+                std::function<void()> done);
 
 [[nodiscard]] std::string node_id(std::size_t number);
 [[nodiscard]] std::string generation_of(std::size_t number);
 /// Registers nodes [begin, end), many at once; they are JOINING until somebody beats for them.
-void register_nodes(RpcPump& pump, const std::shared_ptr<grpc::Channel>& channel, std::size_t begin,
-                    std::size_t end);
+void register_nodes(RpcPump& pump, const LinkPtr& link, std::size_t begin, std::size_t end);
 
 }  // namespace muster::bench

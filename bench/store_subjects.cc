@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "bench/gateway_count.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "platform/system_clock.h"
 #include "store/file/file_store.h"
 #include "store/open.h"

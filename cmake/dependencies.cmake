@@ -1,15 +1,14 @@
 # Everything from Debian, found by name.
-find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(nlohmann_json REQUIRED)
-find_package(CLI11 REQUIRED)
 find_package(yaml-cpp REQUIRED)
-find_package(prometheus-cpp CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
-# Its flags matter: the shape of its types depends on them.
-pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
+# What only the programs use.
+if(PROJECT_IS_TOP_LEVEL)
+  find_package(CLI11 REQUIRED)
+endif()
 if(MUSTER_TESTS)
   find_package(GTest REQUIRED)
   find_package(gRPC CONFIG REQUIRED)

@@ -1,5 +1,5 @@
-# The three Debian packages, made by cpack from an installed tree: muster (the command and its
-# guardian), musterd, libmuster-dev. Dependencies on libraries are found by dpkg-shlibdeps.
+# The Debian packages, made by cpack from an installed tree: muster (the command and its guardian), musterd,
+# libmuster0, libmuster-dev. Dependencies on libraries are found by dpkg-shlibdeps.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME muster)
 set(CPACK_PACKAGE_VENDOR "Muster")
@@ -8,14 +8,14 @@ set(CPACK_PACKAGE_HOMEPAGE_URL "")
 set(CPACK_SET_DESTDIR ON)
 set(CPACK_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL muster musterd dev)
+set(CPACK_COMPONENTS_ALL muster musterd lib dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # What they do when they are installed and removed.
 foreach(package muster musterd)
-  file(GLOB scripts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/packaging/debian/${package}/*)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/packaging/debian/${package}/*)
   string(TOUPPER ${package} component)
   set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA ${scripts})
 endforeach()
@@ -38,13 +38,21 @@ set(CPACK_COMPONENT_MUSTERD_DESCRIPTION
  Node registry, failure detection, topology with a hash ring, watch, and a versioned
  store, over gRPC with mutual TLS. Its state is a log in etcd, a bucket or a directory.")
 
+set(CPACK_DEBIAN_LIB_PACKAGE_NAME libmuster0)
+set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_COMPONENT_LIB_DESCRIPTION
+  "leader election and leader-only work, the shared library
+ For programs that lead, or that want to know who does.")
+
+# What libmuster.a needs is for those who link it.
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmuster-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libprotobuf-dev, \
-libcurl4-openssl-dev, libnghttp2-dev, libssl-dev, nlohmann-json3-dev, libyaml-cpp-dev, prometheus-cpp-dev, \
-muster (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libmuster0 (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
+  "libprotobuf-dev, libnghttp2-dev, libssl-dev, pkg-config")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
-  "leader election, leader-only work and musterd's clients for C++ programs
- Headers, static libraries, a CMake package and a pkg-config file.")
+  "leader election and leader-only work for C++ programs
+ Headers, a static library, a CMake package and a pkg-config file.")
 include(CPack)

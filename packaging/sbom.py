@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 # Only headers of these are used, so that no program names them.
-HEADERS_ONLY = ["nlohmann-json3-dev", "libcli11-dev", "libcpp-httplib-dev"]
+HEADERS_ONLY = ["nlohmann-json3-dev", "libcli11-dev"]
 
 
 # What we ship, and which of the programs are in it. Of the library only our own code is shipped; what it links
@@ -22,7 +22,8 @@ HEADERS_ONLY = ["nlohmann-json3-dev", "libcli11-dev", "libcpp-httplib-dev"]
 SHIPPED = {
     "muster": ("the command muster, and the guardian of its commands", ["muster", "muster-guardian"]),
     "musterd": ("the server musterd, with its page", ["musterd"]),
-    "libmuster-dev": ("static libraries, headers and the wire contract", []),
+    "libmuster0": ("the shared library", ["libmuster.so.0"]),
+    "libmuster-dev": ("headers, the static library and the wire contract", []),
 }
 
 # By source package, where the copyright file is prose and not a list: the licence of the libraries in it,

@@ -37,6 +37,13 @@ void append_value(std::string& out, const std::string& value) {
   out += '"';
 }
 
+/// As append_value(), and a terminal shows all of it: what a store or a peer says may be hostile.
+void append_shown(std::string& out, const std::string& value) {
+  std::string quoted;
+  append_value(quoted, value);
+  out += has_controls(quoted) ? without_controls(quoted) : quoted;
+}
+
 }  // namespace
 
 const char* to_string(LogLevel level) {
@@ -59,7 +66,7 @@ std::string format_text(const LogLine& line) {
     out += ' ';
     out += key;
     out += '=';
-    append_value(out, value);
+    append_shown(out, value);
   }
   return out;
 }

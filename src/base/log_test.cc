@@ -14,6 +14,11 @@ TEST(LogTest, WritesJsonThatHoldsWhateverAValueHolds) {
             "\\\"b\\\"\\n\\u0001\\\\\",\"bytes\":\"?\"}");
 }
 
+TEST(LogTest, ALineStaysOneLineAndNoTerminalActsOnIt) {
+  EXPECT_EQ(format_text({LogLevel::kWarn, "odd", {{"a", "x\x1b[2J"}, {"b", "y\nz\r"}}}),
+            "odd a=x\\x1b[2J b=\"y\\nz\\x0d\"");
+}
+
 TEST(LogTest, TheLevelChangesWhileTheProgramRuns) {
   int lines = 0;
   set_log_sink([&](const LogLine&) { ++lines; });

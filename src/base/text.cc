@@ -134,6 +134,44 @@ std::string nearest(std::string_view text, std::span<const std::string> candidat
   return best;
 }
 
+namespace {
+
+/// How many bytes from `i` on are a control character; 0 for none.
+std::size_t control_at(std::string_view text, std::size_t i) {
+  const auto byte = static_cast<unsigned char>(text[i]);
+  if (byte < 0x20 || byte == 0x7F) return 1;
+  if (byte != 0xC2 || i + 1 == text.size()) return 0;
+  const auto next = static_cast<unsigned char>(text[i + 1]);
+  return next >= 0x80 && next < 0xA0 ? 2 : 0;
+}
+
+}  // namespace
+
+bool has_controls(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (control_at(text, i) > 0) return true;
+  }
+  return false;
+}
+
+std::string without_controls(std::string_view text) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t length = control_at(text, i);
+    if (length == 0) {
+      out += text[i];
+      continue;
+    }
+    i += length - 1;
+    const auto byte = static_cast<unsigned char>(text[i]);
+    out += "\\x";
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
 Result<std::string> percent_decode(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

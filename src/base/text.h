@@ -34,6 +34,12 @@ namespace muster {
 /// Whether the bytes are text: no overlong forms, no surrogates, nothing above U+10FFFF.
 [[nodiscard]] bool is_utf8(std::string_view bytes);
 
+/// Whether a terminal would act on some of it instead of showing it: line breaks, escapes and their
+/// like, in UTF-8 also U+0080 to U+009F.
+[[nodiscard]] bool has_controls(std::string_view text);
+/// The text with every such byte spelt out, as in \x1b, so that it stays in its line.
+[[nodiscard]] std::string without_controls(std::string_view text);
+
 /// %XX-decoding. kInvalid on a stray or malformed percent sign.
 [[nodiscard]] Result<std::string> percent_decode(std::string_view text);
 

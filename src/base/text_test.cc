@@ -49,6 +49,18 @@ TEST(TextTest, PercentEscapesAreDecodedOrRefused) {
   for (const char* bad : {"%", "%2", "a%zz"}) EXPECT_TRUE(percent_decode(bad).is(Errc::kInvalid));
 }
 
+TEST(TextTest, ControlCharactersAreSpeltOut) {
+  EXPECT_EQ(without_controls("a\n\x1b[31mX\x7f"), "a\\x0a\\x1b[31mX\\x7f");
+  EXPECT_EQ(without_controls("\xc2\x9b"
+                             "31m"),
+            "\\x9b31m")
+      << "the escape in one character";
+  for (const char* shown : {"", "w1", "größer → 9", "\xc2\xa0", "\xc2"}) {
+    EXPECT_FALSE(has_controls(shown));
+    EXPECT_EQ(without_controls(shown), shown);
+  }
+}
+
 TEST(TextTest, TellsTextFromOtherBytes) {
   for (const char* text : {"", "plain", "caf\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
                            "\xf4\x8f\xbf\xbf", "\xed\x9f\xbf"}) {

@@ -25,6 +25,7 @@ ElectionDriver::Options driver_options(const std::string& name, const CandidateO
   result.heartbeat_interval = options.renew_interval;
   result.worker_timeout = options.worker_timeout;
   result.pod = options.pod;
+  result.value = options.value;
   return result;
 }
 
@@ -86,7 +87,9 @@ Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundi
                .request_timeout = options_.request_timeout,
                .sweep_after = 10 * options_.worker_timeout},
               {.on_change = [](std::size_t, std::size_t) {},
-               .on_error = [this](const Error& e) { on(StoreTrouble{e}); }},
+               .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
+               .on_self = [this](const std::optional<Revision>& revision,
+                                 MonoTime began) { registration_.listed(revision, began); }},
               Random(random_.next())),
       control_(
           loop_, store_, driver_.keys().control, config.id, options_.request_timeout,
@@ -282,7 +285,10 @@ void Candidate::publish() {
   MutexLock lock(mutex_);
   shared_.state = machine_.state();
   shared_.guard = guard_;
-  shared_.leader = election.leader(loop_.now());
+  const auto& state = election.last_state();
+  const std::optional<WorkerId> leader = election.leader(loop_.now());
+  shared_.leader.reset();
+  if (leader && state) shared_.leader = SeenLeader{*leader, state->epoch, state->value};
   shared_.leader_until = election.leader_until();
   shared_.epoch = election.epoch();
   shared_.metrics.short_terms = machine_.short_terms();
@@ -305,9 +311,15 @@ Duration Candidate::lease_left() const {
 }
 
 std::optional<WorkerId> Candidate::current_leader() const {
+  const std::optional<SeenLeader> leader = seen_leader();
+  return leader ? std::optional(leader->worker) : std::nullopt;
+}
+
+std::optional<Candidate::SeenLeader> Candidate::seen_leader() const {
   MutexLock lock(mutex_);
-  if (shared_.guard) {
-    return shared_.guard->valid() ? std::optional(options_.node) : std::nullopt;
+  if (const auto& guard = shared_.guard) {
+    if (!guard->valid()) return {};
+    return SeenLeader{options_.node, guard->epoch(), options_.value};
   }
   return loop_.now() < shared_.leader_until ? shared_.leader : std::nullopt;
 }

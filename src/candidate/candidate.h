@@ -12,13 +12,13 @@
 #include "candidate/candidate_options.h"
 #include "candidate/leader_work.h"
 #include "candidate/telemetry.h"
-#include "coordinator/control.h"
-#include "coordinator/election_driver.h"
-#include "coordinator/roster.h"
-#include "coordinator/store_failures.h"
-#include "coordinator/worker_registration.h"
 #include "core/candidate/candidate_machine.h"
 #include "core/candidate/leader_monitor.h"
+#include "elector/control.h"
+#include "elector/election_driver.h"
+#include "elector/roster.h"
+#include "elector/store_failures.h"
+#include "elector/worker_registration.h"
 #include "store/store.h"
 
 namespace muster {
@@ -74,6 +74,15 @@ class Candidate {
   /// As last seen from here, while that leader's lease has not ended.
   [[nodiscard]] std::optional<WorkerId> current_leader() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] Epoch epoch() const MUSTER_EXCLUDES(mutex_);
+  /// A leader, the term it leads in, and what it publishes.
+  struct SeenLeader {
+    WorkerId worker;
+    Epoch epoch;
+    std::string value;
+    bool operator==(const SeenLeader&) const = default;
+  };
+  /// As current_leader().
+  [[nodiscard]] std::optional<SeenLeader> seen_leader() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] telemetry::Metrics metrics() const MUSTER_EXCLUDES(mutex_);
   /// How long this node may lead without another renewal; zero when it does not lead.
   [[nodiscard]] Duration lease_left() const MUSTER_EXCLUDES(mutex_);
@@ -84,7 +93,7 @@ class Candidate {
   struct Shared {
     CandidateState state = CandidateState::kIneligible;
     std::shared_ptr<const LeaseGuard> guard;
-    std::optional<WorkerId> leader;
+    std::optional<SeenLeader> leader;
     MonoTime leader_until = MonoTime::min();
     Epoch epoch;
     telemetry::Metrics metrics;

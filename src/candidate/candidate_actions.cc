@@ -111,10 +111,14 @@ void Candidate::act(const candidate::Action& action) {
             tell(telemetry::Flapping{a.short_terms, a.backoff});
           },
           [&](const candidate::WorkStuck& a) {
-            tell(telemetry::Trouble{telemetry::Trouble::Kind::kWorkStuck,
-                                    "the work of epoch " + std::to_string(a.epoch.value()) +
-                                        " did not end in time; the lease is left to run out and "
-                                        "this node does not lead before it has ended"});
+            const std::string work = "the work of epoch " + std::to_string(a.epoch.value());
+            tell(telemetry::Trouble{
+                telemetry::Trouble::Kind::kWorkStuck,
+                a.running ? work + " did not end in time; the lease is left to run out and "
+                                   "this node does not lead before it has ended"
+                          : "nothing proves that all of " + work +
+                                " has ended; the lease is left to run out and this node does "
+                                "not lead again until it is started anew"});
           },
           [&](const candidate::Stopped&) {
             check_timer_.cancel();

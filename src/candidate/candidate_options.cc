@@ -128,6 +128,10 @@ Status CandidateOptions::validate() const {
   if (takeover_delay < Duration(0)) {
     return {Errc::kInvalid, "the takeover delay must not be below zero"};
   }
+  if (value.size() > kValueBytesMax || !is_utf8(value)) {
+    return {Errc::kInvalid, "the published value must be UTF-8 of at most " +
+                                std::to_string(kValueBytesMax) + " bytes"};
+  }
   return validate_name("node", node.value());
 }
 

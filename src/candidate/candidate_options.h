@@ -21,6 +21,7 @@ using EnvironmentLookup = std::function<std::optional<std::string>(std::string_v
 struct CandidateOptions {
   WorkerId node;
   std::string pod;
+  std::string value{};  ///< Published while this node leads: UTF-8, at most kValueBytesMax.
   bool eligible = true;
   /// Between two election_check events. A node that does not lead looks at the store then, unless
   /// its heartbeats have looked within half that time.

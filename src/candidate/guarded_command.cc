@@ -62,6 +62,8 @@ GuardedCommand::~GuardedCommand() {
 }
 
 Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadline) {
+  // Its owner starts it once. A commands file and the command line that name no program are
+  // refused at the start (`muster run`).
   MUSTER_CHECK(!guardian_ && !command.argv.empty());
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -99,6 +101,7 @@ Status GuardedCommand::start(const Command& command, Epoch epoch, MonoTime deadl
                           {file->get(), guardian::kEnvironmentFd}};
   if (group_) guardian.descriptors.emplace_back(group_->directory(), guardian::kControlGroupFd);
   for (const auto& each : command.descriptors) {
+    // Numbers in our source, for standard input and output: no file names any.
     MUSTER_CHECK(each.second < guardian::kSocketFd);
     guardian.descriptors.push_back(each);
   }
@@ -211,6 +214,7 @@ void GuardedCommand::on_guardian_ended() {
   if (socket_.valid()) loop_.unwatch_fd(socket_.get());
   socket_.reset();
   const auto ended = guardian_->try_wait();
+  // Called when the pidfd is readable, which it is from the end of that process on.
   MUSTER_CHECK(ended);
   guardian_.reset();
   if (status_ || error_) drop_group();

@@ -62,6 +62,7 @@ class Guard {
         child_signals_(child_signals()),
         alarm_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)),
         parent_(open_pidfd(charge_.parent)) {
+    // Of the kernel, here and below; what muster or the command says has no part in it.
     MUSTER_CHECK(child_signals_.valid() && alarm_.valid());
     ignore_signals();
     // From here on, whoever loses its parent below this process becomes a child of it.
@@ -248,6 +249,7 @@ class Guard {
     itimerspec spec{};
     spec.it_value.tv_sec = ns / 1'000'000'000;
     spec.it_value.tv_nsec = ns % 1'000'000'000;
+    // Valid whatever deadline was sent: at least 1 ns, and less than a second of them.
     MUSTER_CHECK(::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
 
     const int socket = parent_dead_ ? -1 : kSocketFd;

@@ -6,7 +6,7 @@
 
 #include "base/strong.h"
 #include "base/time.h"
-#include "coordinator/lease_guard.h"
+#include "elector/lease_guard.h"
 
 namespace muster {
 

@@ -1,17 +1,15 @@
 #include "candidate/prometheus_text.h"
 
-#include "coordinator/prometheus_families.h"
+#include "base/metric_text.h"
 
 namespace muster {
 namespace {
 
 template <typename Kind>
-PrometheusFamilies::ByLabel by_label(const std::map<Kind, std::uint64_t>& counts) {
-  PrometheusFamilies::ByLabel values;
-  for (const auto& [kind, count] : counts) {
-    values.emplace_back(to_string(kind), static_cast<double>(count));
-  }
-  return values;
+metric::Text::Counts by_label(const std::map<Kind, std::uint64_t>& counts) {
+  metric::Text::Counts named;
+  for (const auto& [kind, count] : counts) named.emplace_back(to_string(kind), count);
+  return named;
 }
 
 }  // namespace
@@ -19,7 +17,7 @@ PrometheusFamilies::ByLabel by_label(const std::map<Kind, std::uint64_t>& counts
 std::string prometheus_text(const std::string& name_space, const Candidate& candidate) {
   const telemetry::Metrics m = candidate.metrics();
   const Duration left = candidate.lease_left();
-  PrometheusFamilies f("muster_candidate_", name_space);
+  metric::Text f("muster_candidate_", {{"namespace", name_space}});
   f.gauge("leader", "1 while this node leads", left > Duration(0) ? 1 : 0);
   f.gauge("epoch", "Epoch of the leadership as seen here",
           static_cast<double>(candidate.epoch().value()));

@@ -8,7 +8,7 @@
 
 #include "base/loop.h"
 #include "base/result.h"
-#include "coordinator/lease_guard.h"
+#include "elector/lease_guard.h"
 #include "platform/event_loop.h"
 
 namespace muster {

@@ -37,6 +37,7 @@ void SupervisedWork::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
     };
     return;
   }
+  if (observer_.starting) observer_.starting();
   supervisor_.start(std::move(guard),
                     {.ready =
                          [this, on_ready = std::move(on_ready)] {

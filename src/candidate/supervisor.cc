@@ -46,6 +46,8 @@ Supervisor::Supervisor(Loop& loop, EventLoop* for_commands, SupervisorOptions op
       options_(std::move(options)),
       specs_(std::move(children)),
       timer_(loop) {
+  // These children are written in the source, or by parse_commands() and the command line, which
+  // refuse a file without commands; both give an EventLoop where there are commands.
   MUSTER_CHECK(!specs_.empty());
   if (options_.guardian.empty()) options_.guardian = find_guardian();
   for (const ChildSpec& each : specs_) {
@@ -61,6 +63,7 @@ Supervisor::~Supervisor() {
 }
 
 void Supervisor::start(std::shared_ptr<const LeaseGuard> guard, Callbacks callbacks) {
+  // A term starts its work after that of the last one was reported gone (CandidateMachine).
   MUSTER_CHECK(!running());
   guard_ = std::move(guard);
   callbacks_ = std::move(callbacks);
@@ -125,6 +128,7 @@ void Supervisor::perform_one(const SupervisionAction& action) {
 
 void Supervisor::start_child(std::size_t i) {
   const ChildSpec& spec = specs_[i];
+  // Supervision starts a child anew only after child_ended(), which comes when it was taken out.
   MUSTER_CHECK(!running_.contains(i));
   ends_.erase(i);
   if (const auto* command = std::get_if<Command>(&spec.work)) return start_command(i, *command);

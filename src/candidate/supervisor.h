@@ -12,8 +12,8 @@
 #include "base/strong.h"
 #include "candidate/guarded_command.h"
 #include "candidate/supervised_task.h"
-#include "coordinator/lease_guard.h"
 #include "core/supervision/supervision.h"
+#include "elector/lease_guard.h"
 #include "platform/event_loop.h"
 #include "platform/process.h"
 
@@ -64,7 +64,8 @@ struct TreeEnd {
 class Supervisor {
  public:
   struct Callbacks {
-    std::function<void()> ready{};  ///< Every child is. At most once per term.
+    std::function<void()> starting{};  ///< Before the first child of a term.
+    std::function<void()> ready{};     ///< Every child is. At most once per term.
     /// A command runs, `pid` being also its process group; and it has ended, for whatever reason.
     std::function<void(const std::string& child, pid_t pid)> child_started{};
     /// The status is that of a command.

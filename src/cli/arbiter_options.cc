@@ -7,19 +7,20 @@ namespace muster::cli {
 
 void ArbiterOptions::declare(CLI::App& app) {
   add_text(app, "--arbiter", "URL", url,
-           "The store that judges: file:///…, s3://…, etcd://…, muster://…");
-  add_text(app, "--cacert", "FILE", hub.ca_file, "Who may vouch for the store's server (PEM)");
-  add_text(app, "--cert", "FILE", hub.cert_file, "What this side shows (PEM), with --key");
-  add_text(app, "--key", "FILE", hub.key_file, "The private key of --cert (PEM)");
+           "Store that decides the election: file:///…, s3://…, etcd://…, muster://…");
+  add_text(app, "--cacert", "FILE", hub.ca_file,
+           "CA certificate that verifies the store's server (PEM file)");
+  add_text(app, "--cert", "FILE", hub.cert_file, "Client certificate (PEM file); requires --key");
+  add_text(app, "--key", "FILE", hub.key_file, "Private key of --cert (PEM file)");
 }
 
 void ArbiterOptions::declare_name(CLI::App& app, const std::string& initial) {
   name_space = initial;
-  add_text(app, "--name,--namespace", "NAME", name_space, "Name of the election in that store");
+  add_text(app, "--name,--namespace", "NAME", name_space, "Election name");
 }
 
 void ArbiterOptions::declare_timeout(CLI::App& app) {
-  add_duration(app, "--timeout", hub.store_timeout, "How long the store may take for one answer");
+  add_duration(app, "--timeout", hub.store_timeout, "Limit for one request to the store");
 }
 
 Status ArbiterOptions::check() const {

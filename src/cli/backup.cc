@@ -27,7 +27,7 @@ constexpr Duration kTransferTimeout = 10min;
 class BackupCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "backup"; }
-  [[nodiscard]] const char* summary() const override { return "Copy the whole state to a file"; }
+  [[nodiscard]] const char* summary() const override { return "Write the whole state to a file"; }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster backup muster-2031-05-17.backup\n"
@@ -37,7 +37,7 @@ class BackupCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "FILE", file_, "Where to put it");
+    add_argument(app, "FILE", file_, "File to write");
     server_.timeout = kTransferTimeout;
     server_.declare(app);
     add_flag(app, "--json", json_, "Print one JSON object");
@@ -101,7 +101,7 @@ class RestoreCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "FILE", file_, "What `muster backup` wrote");
+    add_argument(app, "FILE", file_, "File that `muster backup` wrote");
     engine_.declare(app);
     add_flag(app, "--json", json_, "Print one JSON object");
   }
@@ -135,19 +135,19 @@ class RestoreCommand final : public Command {
 class MoveCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "move"; }
-  [[nodiscard]] const char* summary() const override { return "Continue in another engine"; }
+  [[nodiscard]] const char* summary() const override { return "Move the state to another engine"; }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster move --to etcd://h1:2379,h2:2379,h3:2379/muster\n"
            "\n"
            "The new engine must be empty and reachable from the servers. Nothing acknowledged is\n"
            "left behind; versions, revisions and epochs count on. When it is done, every server\n"
-           "ends and says which --engine to start it with. Should the leader die on the way, a\n"
-           "server started on the old engine finishes the move. Exits with 1 when refused.\n";
+           "ends and says which --engine to start it with. Should the leader die on the way, the\n"
+           "other servers finish the move. Exits with 1 when refused.\n";
   }
 
   void declare(CLI::App& app) override {
-    add_text(app, "--to", "ENGINE", to_, "Where: file:///dir, etcd://… or s3://…");
+    add_text(app, "--to", "ENGINE", to_, "Target engine: file:///dir, etcd://… or s3://…");
     server_.timeout = kTransferTimeout;
     server_.attempt_timeout = kTransferTimeout;
     server_.declare(app);

@@ -41,7 +41,7 @@ class CertsCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "certs"; }
   [[nodiscard]] const char* summary() const override {
-    return "Certificates for development and small sites";
+    return "Create and revoke certificates for development and small sites";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -54,10 +54,10 @@ class CertsCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app.require_subcommand(0, 1);
-    init_ = add_action(app, "init", "Make an authority: ca.crt, ca.key",
+    init_ = add_action(app, "init", "Create a CA: ca.crt, ca.key",
                        "Example:\n  muster certs init --dir pki\n\nThe key is not encrypted: keep "
                        "the directory where only its operators can read it.\n");
-    add_count(*init_, "--days", authority_days_, "How long the authority lasts");
+    add_count(*init_, "--days", authority_days_, "Validity of the CA certificate in days");
 
     issue_ = add_action(
         app, "issue", "Issue a certificate: ID.crt, ID.key",
@@ -65,22 +65,24 @@ class CertsCommand final : public Command {
         "\nAn agent speaks for the nodes of --carry: ids, or beginnings with a star (rack7-*).\n"
         "The password of --p12 is printed once and kept nowhere.\n");
     add_role(*issue_);
-    add_text(*issue_, "--id", "ID", order_.id, "Whose it is: the id of the node or server");
-    add_list(*issue_, "--san", "NAME,…", order_.sans, "Its host names, addresses and URIs");
-    add_list(*issue_, "--carry", "ID,…", order_.carries, "The nodes an agent speaks for");
-    add_count(*issue_, "--days", order_.days, "How long it lasts");
-    add_flag(*issue_, "--p12", order_.p12, "Make ID.p12 for a browser, too");
-    add_flag(*issue_, "--replace", order_.replace, "Put it in the place of an earlier one");
+    add_text(*issue_, "--id", "ID", order_.id, "Id of the node, server or person");
+    add_list(*issue_, "--san", "NAME,…", order_.sans,
+             "Host names, addresses and URIs of the certificate");
+    add_list(*issue_, "--carry", "ID,…", order_.carries,
+             "Ids of the nodes that an agent may act for");
+    add_count(*issue_, "--days", order_.days, "Validity in days");
+    add_flag(*issue_, "--p12", order_.p12, "Also write ID.p12 for a browser");
+    add_flag(*issue_, "--replace", order_.replace, "Replace an existing certificate");
 
-    revoke_ = add_action(app, "revoke", "Revoke every certificate of an id; a fresh crl.pem",
+    revoke_ = add_action(app, "revoke", "Revoke every certificate of an id and write a new crl.pem",
                          "Example:\n  muster certs revoke --dir pki --id n1\n");
-    add_text(*revoke_, "--id", "ID", revoked_id_, "Whose certificates");
-    add_count(*revoke_, "--days", list_days_, "How long the list may be used");
+    add_text(*revoke_, "--id", "ID", revoked_id_, "Id whose certificates are revoked");
+    add_count(*revoke_, "--days", list_days_, "Validity of the revocation list in days");
 
-    crl_ = add_action(app, "crl", "Write a fresh crl.pem of what has been revoked",
-                      "Example:\n  muster certs crl --dir pki\n\nA list that has run out refuses "
+    crl_ = add_action(app, "crl", "Write a new crl.pem with all revoked certificates",
+                      "Example:\n  muster certs crl --dir pki\n\nAn expired list refuses "
                       "everybody: write a fresh one in time.\n");
-    add_count(*crl_, "--days", list_days_, "How long the list may be used");
+    add_count(*crl_, "--days", list_days_, "Validity of the revocation list in days");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
@@ -105,7 +107,7 @@ class CertsCommand final : public Command {
                        const std::string& footer) {
     CLI::App* action = app.add_subcommand(name, summary);
     action->footer("\n" + footer);
-    add_text(*action, "--dir", "DIR", directory_, "Where the authority keeps its files");
+    add_text(*action, "--dir", "DIR", directory_, "Directory of the CA's files");
     add_flag(*action, "--json", json_, "Print one JSON object");
     return action;
   }

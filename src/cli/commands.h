@@ -34,7 +34,11 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_move_command();
 [[nodiscard]] std::unique_ptr<Command> make_log_command();
 
+struct ListedCommand {
+  const char* group;  ///< The heading under which help lists it.
+  std::unique_ptr<Command> command;
+};
 /// Every command, in the order in which help lists them.
-[[nodiscard]] std::vector<std::unique_ptr<Command>> all_commands();
+[[nodiscard]] std::vector<ListedCommand> all_commands();
 
 }  // namespace muster::cli

@@ -168,7 +168,8 @@ Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
     const Status status = read_map(
         root, "the file",
         {{"strategy", scalar(file.strategy, parse_strategy)},
-         {"restarts", scalar(file.restarts_max, parse_count)},
+         {"restarts",
+          scalar(file.restarts_max, [](const std::string& text) { return parse_count(text); })},
          {"within", scalar(file.restart_window,
                            [](const std::string& value) { return parse_duration(value); })},
          {"commands",

@@ -13,9 +13,7 @@ namespace {
 class CompletionCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "completion"; }
-  [[nodiscard]] const char* summary() const override {
-    return "Print a script that teaches a shell to complete muster's words";
-  }
+  [[nodiscard]] const char* summary() const override { return "Print a shell completion script"; }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster completion bash >/etc/bash_completion.d/muster\n"
@@ -28,7 +26,7 @@ class CompletionCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app_ = &app;
-    add_value(app, "SHELL", "bash|zsh|fish", "", "The shell to write it for",
+    add_value(app, "SHELL", "bash|zsh|fish", "", "Shell that the script is for",
               [this](const std::string& value) -> Status {
                 if (value != "bash" && value != "zsh" && value != "fish") {
                   return {Errc::kInvalid, "\"" + value + "\" is none of bash, zsh and fish"};

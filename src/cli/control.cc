@@ -8,10 +8,10 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/worker_table.h"
-#include "coordinator/control.h"
 #include "coordinator/options.h"
-#include "coordinator/sync_store.h"
 #include "core/election/records.h"
+#include "elector/control.h"
+#include "elector/sync_store.h"
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
 #include "store/open.h"
@@ -35,18 +35,18 @@ struct Texts {
 Texts texts(ControlKind kind) {
   switch (kind) {
     case ControlKind::kStepDown:
-      return {"Ask the leader of NAME to hand over",
+      return {"Ask the leader to hand over",
               "Example:\n  muster step-down --arbiter file:///tmp/muster --name cron\n"};
     case ControlKind::kTransfer:
-      return {"Ask the leader of NAME to hand over to one node",
+      return {"Ask the leader to hand over to one node",
               "Example:\n  muster transfer --arbiter file:///tmp/muster --name cron --to n2\n"};
     case ControlKind::kPause:
-      return {"Ask the leader of NAME to hand over and stand aside until resume",
+      return {"Ask the leader to hand over and not to campaign until `muster resume`",
               "Example:\n  muster pause --arbiter file:///tmp/muster --name cron\n"};
     case ControlKind::kResume:
       break;
   }
-  return {"Let nodes that were paused stand again",
+  return {"Let paused nodes campaign again",
           "Example:\n  muster resume --arbiter file:///tmp/muster --name cron\n"};
 }
 
@@ -101,9 +101,9 @@ class ControlRequest final : public Command {
     arbiter_.declare_name(app);
     arbiter_.declare_timeout(app);
     if (kind_ == ControlKind::kTransfer) {
-      add_text(app, "--to", "ID", worker_, "Who should lead");
+      add_text(app, "--to", "ID", worker_, "Node that should lead");
     } else if (kind_ == ControlKind::kResume) {
-      add_text(app, "--id", "ID", worker_, "Only this node; all that are paused unless set");
+      add_text(app, "--id", "ID", worker_, "Only this node (default: all paused nodes)");
     }
     add_duration(app, "--wait", wait_,
                  "Wait this long for a node to obey; 10s or the election's worker timeout, "

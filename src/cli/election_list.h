@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/leader_answer.h"
-#include "coordinator/sync_store.h"
+#include "elector/sync_store.h"
 
 namespace muster::cli {
 

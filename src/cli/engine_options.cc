@@ -22,11 +22,12 @@ rlog::Place OpenEngine::place(Duration request_timeout) {
 }
 
 void EngineOptions::declare(CLI::App& app) {
-  add_text(app, "--engine", "URL", url, "As musterd's: file:///dir, etcd://…, s3://…");
-  add_text(app, "--cacert", "FILE", tls.ca, "Who may vouch for the engine (PEM)");
-  add_text(app, "--cert", "FILE", tls.cert, "What this side shows (PEM), with --key");
-  add_text(app, "--key", "FILE", tls.key, "The private key of --cert (PEM)");
-  add_duration(app, "--timeout", timeout, "How long the engine may take for one answer");
+  add_text(app, "--engine", "URL", url,
+           "Engine as in musterd --engine: file:///dir, etcd://…, s3://…");
+  add_text(app, "--cacert", "FILE", tls.ca, "CA certificate that verifies the engine (PEM file)");
+  add_text(app, "--cert", "FILE", tls.cert, "Client certificate (PEM file); requires --key");
+  add_text(app, "--key", "FILE", tls.key, "Private key of --cert (PEM file)");
+  add_duration(app, "--timeout", timeout, "Limit for one request to the engine");
 }
 
 Result<std::unique_ptr<OpenEngine>> EngineOptions::open() const {

@@ -10,7 +10,7 @@ enum ExitCode : int {
   kNo = 1,            ///< The answer is "no": nobody leads, not healthy, refused.
   kUnsafeStore = 3,   ///< The store cannot judge an election.
   kUsage = 64,        ///< The command line, the environment or the file is wrong.
-  kUnreachable = 69,  ///< No answer from the store or the servers; no memory, threads or /proc.
+  kUnreachable = 69,  ///< No answer from the store or the servers; the machine lacks something.
   // Of `muster run`, whose command may end with these numbers, too: standard error says which.
   kNotAcquired = 70,         ///< Somebody else leads, and we do not wait any longer.
   kLost = 71,                ///< The lease was lost; the command was ended.

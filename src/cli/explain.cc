@@ -13,7 +13,7 @@
 #include "cli/server_options.h"
 #include "cli/topology_text.h"
 #include "client/requests.h"
-#include "coordinator/control.h"
+#include "elector/control.h"
 #include "store/url.h"
 
 namespace muster::cli {
@@ -98,7 +98,7 @@ class ExplainCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "explain"; }
   [[nodiscard]] const char* summary() const override {
-    return "Why does this one lead? What the store tells of a namespace";
+    return "Explain why a node leads an election";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"

@@ -1,129 +1,32 @@
 #include "cli/http_face.h"
 
-#include <httplib.h>
-
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/topology_text.h"
 #include "coordinator/prometheus_text.h"
+#include "core/net/host_check.h"
+#include "platform/host.h"
 
 namespace muster::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kThreads = 4;
-
-void answer(httplib::Response& response, int status, const std::string& json) {
-  response.status = status;
-  response.set_header("Cache-Control", "no-store");
-  response.set_content(json + "\n", "application/json");
-}
-
-class Server final : public HttpFace {
- public:
-  Server(ListenAddress address, HttpAnswers answers)
-      : address_(std::move(address)), answers_(std::move(answers)) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    // The library's own choice, SO_REUSEPORT, would let two workers share one port unnoticed.
-    server_.set_socket_options([](socket_t socket) {
-      const int on = 1;
-      ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    });
-    server_.set_keep_alive_max_count(1);
-    server_.set_read_timeout(5);
-    server_.set_write_timeout(5);
-    server_.set_payload_max_length(0);
-    server_.Get("/leader", [this](const auto&, auto& response) { leader(response); });
-    if (answers_.workers) {
-      server_.Get("/workers", [this](const auto&, auto& response) { workers(response); });
-    }
-    if (answers_.metrics_json) {
-      server_.Get("/metrics.json", [this](const auto&, auto& response) {
-        answer(response, 200, answers_.metrics_json());
-      });
-    }
-    server_.Get("/metrics", [this](const auto&, auto& response) {
-      response.set_header("Cache-Control", "no-store");
-      response.set_content(answers_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
-    });
-    server_.Get("/healthz", [](const auto&, auto& response) {
-      answer(response, 200, dump({{"healthy", true}}));
-    });
-    const std::string known =
-        std::string("ask for /leader, ") + (answers_.workers ? "/workers, " : "") + "/metrics, " +
-        (answers_.metrics_json ? "/metrics.json " : "") + "or /healthz with GET";
-    server_.set_error_handler([known](const auto&, auto& response) {
-      if (!response.body.empty()) return;  // An answer of ours, such as 503 from /leader.
-      answer(response, response.status, dump({{"error", known}}));
-    });
-  }
-
-  ~Server() override {
-    server_.stop();
-    if (thread_.joinable()) thread_.join();
-  }
-
-  bool bind() {
-    if (address_.port == 0) {
-      address_.port = server_.bind_to_any_port(address_.host.c_str());
-      if (address_.port <= 0) return false;
-    } else if (!server_.bind_to_port(address_.host.c_str(), address_.port)) {
-      return false;
-    }
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    // stop() before the server runs would be lost, and its thread would run for ever.
-    while (!server_.is_running()) std::this_thread::yield();
-    return true;
-  }
-
-  [[nodiscard]] const ListenAddress& address() const override { return address_; }
-
- private:
-  void leader(httplib::Response& response) const {
-    const HttpAnswers::Leadership now = answers_.leader();
-    const auto left = to_ms(now.lease_left);
-    answer(response, left > 0 ? 200 : 503,
-           dump({{"leader", now.leader ? Json(now.leader->value()) : Json(nullptr)},
-                 {"epoch", now.epoch.value()},
-                 {"deadlineMs", left}}));
-  }
-
-  void workers(httplib::Response& response) const {
-    Json ids = Json::array();
-    for (const WorkerId& worker : answers_.workers()) ids.push_back(worker.value());
-    answer(response, 200, dump({{"namespace", answers_.name_space}, {"workers", ids}}));
-  }
-
-  ListenAddress address_;
-  const HttpAnswers answers_;
-  httplib::Server server_;
-  std::thread thread_;
-};
+/// Few, because whatever this process needs descriptors for, its store first, comes before them.
+constexpr std::size_t kConnectionsMax = 64;
 
 }  // namespace
 
-Result<ListenAddress> ListenAddress::parse(const std::string& text) {
-  ListenAddress address;
-  const auto colon = text.rfind(':');
-  std::string host = colon == text.npos ? "" : text.substr(0, colon);
-  const bool bracketed = host.starts_with("[") && host.ends_with("]");
-  if (bracketed) host = host.substr(1, host.size() - 2);
-  const auto port = parse_unsigned(colon == text.npos ? text : text.substr(colon + 1));
-  if (!port || *port > 65535 || (!bracketed && host.find(':') != host.npos)) {
-    return {Errc::kInvalid, "\"" + text + "\" is no address; write 127.0.0.1:9010 or [::1]:9010"};
-  }
-  if (!host.empty()) address.host = host;
-  address.port = static_cast<int>(*port);
-  return address;
+Result<Address> parse_http_address(const std::string& text) {
+  const bool port_alone = text.find(':') == std::string::npos && parse_unsigned(text);
+  if (port_alone) return Address::parse("127.0.0.1:" + text);
+  return Address::parse(text.starts_with(':') ? "127.0.0.1" + text : text);
 }
 
-std::string ListenAddress::url() const {
-  const bool v6 = host.find(':') != host.npos;
-  return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+std::string url_of(const Address& address) {
+  return "http://" + address.to_string();
 }
 
 HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator) {
@@ -139,14 +42,74 @@ HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator) {
           .name_space = coordinator->name_space()};
 }
 
-Result<std::unique_ptr<HttpFace>> HttpFace::listen(const ListenAddress& address,
-                                                   HttpAnswers answers) {
-  auto server = std::make_unique<Server>(address, std::move(answers));
-  if (!server->bind()) {
-    return {Errc::kInvalid, "cannot listen on " + address.url() +
-                                "; is the port taken, or the address not of this host?"};
+Result<std::unique_ptr<HttpFace>> HttpFace::listen(Address address, HttpAnswers answers) {
+  std::unique_ptr<HttpFace> face(new HttpFace(std::move(address), std::move(answers)));
+  if (Status started = face->start(); !started) return started.error();
+  return face;
+}
+
+HttpFace::HttpFace(Address address, HttpAnswers answers)
+    : address_(std::move(address)), answers_(std::move(answers)) {
+  thread_.run([this] {
+    server_ = std::make_unique<http::Server>(
+        thread_.loop(),
+        http::ServerOptions{
+            .host = address_.host, .port = address_.port, .connections_max = kConnectionsMax},
+        [this](const http::ExchangePtr& exchange) {
+          exchange->reply(answer(exchange->request()));
+        });
+  });
+}
+
+HttpFace::~HttpFace() {
+  thread_.run([this] { server_.reset(); });
+}
+
+Status HttpFace::start() {
+  Result<std::uint16_t> port = Error{Errc::kUnavailable, "the HTTP thread did not answer"};
+  thread_.run([&] {
+    port = server_->start();
+    if (port) address_.port = *port;
+  });
+  if (!port) {
+    return {Errc::kUnavailable, "cannot listen on " + url_of(address_) +
+                                    "; is the port taken, or the address not of this host?"};
   }
-  return std::unique_ptr<HttpFace>(std::move(server));
+  return Done{};
+}
+
+http::Response HttpFace::answer(const http::Request& request) const {
+  const Status named = check_host(request.header("host"), address_, host_name());
+  if (!named) return http::refusal(403, named.error().message);
+  const std::string& path = request.path;
+  if (path == "/leader") return leader();
+  if (path == "/workers" && answers_.workers) return workers();
+  if (path == "/metrics") return http::metrics_response(answers_.metrics());
+  if (path == "/metrics.json" && answers_.metrics_json) {
+    return http::json_response(200, answers_.metrics_json());
+  }
+  if (path == "/healthz") return http::json_response(200, dump({{"healthy", true}}));
+  return http::refusal(404, std::string("ask for /leader, ") +
+                                (answers_.workers ? "/workers, " : "") + "/metrics, " +
+                                (answers_.metrics_json ? "/metrics.json " : "") +
+                                "or /healthz with GET");
+}
+
+http::Response HttpFace::leader() const {
+  const HttpAnswers::Leadership now = answers_.leader();
+  const auto left = to_ms(now.lease_left);
+  return http::json_response(
+      left > 0 ? 200 : 503,
+      dump({{"leader", now.leader ? Json(now.leader->value()) : Json(nullptr)},
+            {"epoch", now.epoch.value()},
+            {"deadlineMs", left}}));
+}
+
+http::Response HttpFace::workers() const {
+  Json ids = Json::array();
+  for (const WorkerId& worker : answers_.workers()) ids.push_back(worker.value());
+  return http::json_response(
+      200, dump({{"namespace", answers_.name_space}, {"workers", std::move(ids)}}));
 }
 
 }  // namespace muster::cli

@@ -8,22 +8,20 @@
 
 #include "base/result.h"
 #include "coordinator/hub.h"
+#include "core/net/address.h"
+#include "platform/event_loop.h"
+#include "platform/http/server.h"
 
 namespace muster::cli {
 
-/// Where to listen: 127.0.0.1:9010, [::1]:9010, or a port alone, which means loopback. Port 0
+/// The value of --http: 127.0.0.1:9010, [::1]:9010, or a port alone, which means loopback. Port 0
 /// takes a free one.
-struct ListenAddress {
-  std::string host = "127.0.0.1";
-  int port = 0;
+[[nodiscard]] Result<Address> parse_http_address(const std::string& text);
+/// http://127.0.0.1:9010
+[[nodiscard]] std::string url_of(const Address& address);
 
-  [[nodiscard]] static Result<ListenAddress> parse(const std::string& text);
-  /// http://127.0.0.1:9010
-  [[nodiscard]] std::string url() const;
-};
-
-/// What a process tells of its election. Asked on threads of the face. What is left out is not
-/// there.
+/// What a process tells about its election. Called on the thread of the HTTP server, also while
+/// the process's own loop is busy. A function that is left out has no path.
 struct HttpAnswers {
   struct Leadership {
     std::optional<WorkerId> leader;
@@ -38,26 +36,44 @@ struct HttpAnswers {
 };
 [[nodiscard]] HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator);
 
-/// Lets any program ask over HTTP, read-only:
+/// Answers programs over HTTP, read-only:
 ///
 ///   GET /leader        200 while this process leads, else 503; leader, epoch, deadlineMs
-///   GET /workers       who is in
+///   GET /workers       the live workers
 ///   GET /metrics       in Prometheus' text format
 ///   GET /metrics.json  the same as JSON, by the names of seed deployments
 ///   GET /healthz       200 while the process answers
 ///
-/// Answers come from memory and never wait for the store. Without encryption and without
-/// authentication: loopback is the place for it. Connections are closed after one answer, so that
-/// idle ones cannot keep others out. Threads of its own; make and destroy on any.
+/// Answers come from memory and never wait for the store. Connections, heads and time are bounded
+/// as http::Server bounds them: a client that is slow gives way to the next one. Requests that
+/// name another machine in their Host header are refused (check_host). There is no encryption and
+/// no authentication: loopback is the place to listen.
+///
+/// Threads: one of its own, which serves every connection. Make and destroy on any other thread.
 class HttpFace {
  public:
-  /// Listens from now on. `answers` are asked for until this is destroyed.
-  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(const ListenAddress& address,
+  /// Listens until this is destroyed, and calls `answers` until then.
+  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(Address address,
                                                                 HttpAnswers answers);
-  virtual ~HttpFace() = default;
+  ~HttpFace();
+  HttpFace(const HttpFace&) = delete;
+  HttpFace& operator=(const HttpFace&) = delete;
 
   /// With the port that was taken.
-  [[nodiscard]] virtual const ListenAddress& address() const = 0;
+  [[nodiscard]] const Address& address() const { return address_; }
+
+ private:
+  HttpFace(Address address, HttpAnswers answers);
+
+  [[nodiscard]] Status start();
+  [[nodiscard]] http::Response answer(const http::Request& request) const;
+  [[nodiscard]] http::Response leader() const;
+  [[nodiscard]] http::Response workers() const;
+
+  Address address_;
+  const HttpAnswers answers_;
+  LoopThread thread_;
+  std::unique_ptr<http::Server> server_;  ///< The thread's.
 };
 
 }  // namespace muster::cli

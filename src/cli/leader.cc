@@ -34,9 +34,7 @@ Result<StateLook> decode(const Object& object) {
 class LeaderCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "leader"; }
-  [[nodiscard]] const char* summary() const override {
-    return "Who leads, by one look at the store";
-  }
+  [[nodiscard]] const char* summary() const override { return "Show the leader of an election"; }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster leader --arbiter file:///tmp/muster --json\n"
@@ -59,9 +57,8 @@ class LeaderCommand final : public Command {
     arbiter_.declare(app);
     arbiter_.declare_name(app, "default");
     arbiter_.declare_timeout(app);
-    add_flag(app, "--confirm", confirm_,
-             "Watch until the leader renews, or until its lease has passed");
-    add_flag(app, "--watch", watch_, "Go on until told to stop");
+    add_flag(app, "--confirm", confirm_, "Wait until the leader renews or its lease expires");
+    add_flag(app, "--watch", watch_, "Follow changes until interrupted");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 
@@ -100,13 +97,19 @@ class LeaderCommand final : public Command {
     const auto elections = read_elections(store);
     if (!elections) return;
     std::string led;
+    bool confirmed = true;
     for (const ElectionRow& row : *elections) {
-      if (!row.answer.leader || row.name == arbiter_.name_space) continue;
-      led += (led.empty() ? "" : ", ") + row.name + " (" + row.answer.leader->value() + ")";
+      // A lease that is over by the store's clock is no leader to point at.
+      const LeaderAnswer& answer = row.answer;
+      if (!answer.leader || answer.looks_expired || row.name == arbiter_.name_space) continue;
+      led += (led.empty() ? "" : ", ") + row.name + " (" + answer.leader->value() + ")";
+      confirmed = confirmed && answer.confirmed;
     }
     if (led.empty()) return;
-    terminal.note("muster leader: other elections of this store have a leader: " + led +
-                  "; choose one with --name\n");
+    terminal.note(
+        "muster leader: other elections of this store " +
+        std::string(confirmed ? "have a leader: " : "name a leader, perhaps a late one: ") + led +
+        "; choose one with --name\n");
   }
 
   Result<int> show(Terminal& terminal) {

@@ -30,7 +30,7 @@ class LintCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "lint"; }
   [[nodiscard]] const char* summary() const override {
-    return "What these timings mean: failover, fleet limit, requests, cost";
+    return "Check timings: worst-case failover, fleet limit, requests, cost";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -45,9 +45,10 @@ class LintCommand final : public Command {
 
   void declare(CLI::App& app) override {
     declare_timings(app, options_);
-    add_count(app, "--workers", workers_, "How many workers take part");
-    add_count(app, "--nodes", nodes_, "How many nodes send heartbeats to one musterd");
-    add_duration(app, "--node-heartbeat-interval", node_interval_, "How often each of them does");
+    add_count(app, "--workers", workers_, "Number of workers");
+    add_count(app, "--nodes", nodes_, "Number of nodes that send heartbeats to one musterd");
+    add_duration(app, "--node-heartbeat-interval", node_interval_,
+                 "Interval between heartbeats of one node");
     add_text(app, "--limits-heartbeat", "RATE", heartbeat_,
              "musterd's limit of that name, PER_MINUTE:BURST");
     add_text(app, "--limits-all-heartbeats", "RATE", all_heartbeats_, "The same");

@@ -71,7 +71,7 @@ class LogCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "log"; }
   [[nodiscard]] const char* summary() const override {
-    return "Inspect and repair what an engine holds";
+    return "Inspect and repair the log of an engine";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -89,7 +89,8 @@ class LogCommand final : public Command {
   void declare(CLI::App& app) override {
     add_argument(app, "ACTION", action_, "inspect or repair");
     engine_.declare(app);
-    add_text(app, "--backup", "FILE", backup_, "With repair: where to take lost entries from");
+    add_text(app, "--backup", "FILE", backup_,
+             "With repair: backup file to take lost entries from");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 

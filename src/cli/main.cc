@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
   std::set_terminate(give_up);
   open_missing_standard_descriptors();
   ignore_broken_pipes();
+  ignore_file_size_signal();
   LineWriter errors(STDERR_FILENO);
   LineWriter events(STDOUT_FILENO);
   // Events are printed anyway; the log adds what an operator may have to act on.

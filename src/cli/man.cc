@@ -37,7 +37,7 @@ class ManCommand final : public Command {
     app_ = &app;
     app.add_option("COMMAND", command_,
                    "The command whose page to print; muster itself unless set");
-    add_text(app, "--dir", "DIR", directory_, "Write every page to this directory, and list them");
+    add_text(app, "--dir", "DIR", directory_, "Directory to write every page to");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {

@@ -49,19 +49,21 @@ class NodeCommand final : public Command {
                 spec_.type = *type;
                 return Status(Done{});
               });
-    add_text(app, "--address", "HOST", spec_.address, "Where the node is reached");
-    add_value(app, "--port", "PORT", "", "And at which port", [this](const std::string& text) {
+    add_text(app, "--address", "HOST", spec_.address, "Host name or address of the node");
+    add_value(app, "--port", "PORT", "", "Port of the node", [this](const std::string& text) {
       const auto port = parse_count(text);
       if (!port) return Status(port.error());
       spec_.port = *port;
       return membership::validate_port(*port);
     });
-    add_count(app, "--weight", spec_.weight, "Its shares of the ring");
+    add_count(app, "--weight", spec_.weight, "Weight of the node on the ring",
+              membership::kWeightMax);
     add_text(app, "--generation", "UUID", generation_,
-             "This run of the node; made up unless given");
-    add_flag(app, "--keep-alive", keep_alive_, "Send heartbeats until told to stop");
-    add_duration(app, "--heartbeat-interval", agent_.heartbeat_interval, "With --keep-alive");
-    add_flag(app, "--cancel", cancel_, "With drain: as undrain");
+             "UUID of this run of the node (default: random)");
+    add_flag(app, "--keep-alive", keep_alive_, "Send heartbeats until interrupted");
+    add_duration(app, "--heartbeat-interval", agent_.heartbeat_interval,
+                 "Interval between heartbeats, with --keep-alive");
+    add_flag(app, "--cancel", cancel_, "With drain: the same as undrain");
     add_flag(app, "--json", json_, "Print JSON");
   }
 
@@ -117,6 +119,12 @@ class NodeCommand final : public Command {
     StopSignals signals;  // Before the client's thread.
     const auto client = server_.open();
     if (!client) return client.error();
+    // The agent goes on trying, because servers that are down come back. A mistake with TLS does
+    // not pass by itself: the first look names it.
+    const client::CallOptions first_look{.timeout = std::min<Duration>(server_.timeout, 2s)};
+    if (const auto health = (*client)->health_check(first_look); !health) {
+      terminal.err << "muster node: " + health.error().message + "\n" << std::flush;
+    }
     std::atomic<bool> over = false;
     const auto agent =
         client::NodeAgent::start(**client, agent_, [&](const client::AgentEvent& event) {

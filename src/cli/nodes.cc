@@ -18,7 +18,9 @@ namespace {
 class NodesCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "nodes"; }
-  [[nodiscard]] const char* summary() const override { return "The nodes, or some of them"; }
+  [[nodiscard]] const char* summary() const override {
+    return "List nodes, filtered by state or type";
+  }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster nodes --state suspect\n"
@@ -31,11 +33,12 @@ class NodesCommand final : public Command {
 
   void declare(CLI::App& app) override {
     server_.declare(app);
-    add_value(app, "--state", "STATE", "", "Only active, joining, draining, down or suspect ones",
+    add_value(app, "--state", "STATE", "",
+              "Only nodes in this state: active, joining, draining, down or suspect",
               [this](const std::string& text) { return set(parse_node_state(text), state_); });
-    add_value(app, "--type", "TYPE", "", "Only frontend, metadata or object ones",
+    add_value(app, "--type", "TYPE", "", "Only nodes of this type: frontend, metadata or object",
               [this](const std::string& text) { return set(parse_node_type(text), type_); });
-    add_flag(app, "--watch", watch_, "Go on until told to stop");
+    add_flag(app, "--watch", watch_, "Follow changes until interrupted");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 

@@ -21,7 +21,53 @@ std::string format_number(double number) {
   return text;
 }
 
-class CommandLineFormatter final : public CLI::Formatter {
+/// Prints an option as "--name TYPE", its text wrapped, and "(default: …)" behind it.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  [[nodiscard]] std::string make_option(const CLI::Option* option, bool by_place) const override {
+    const std::string left = "  " + make_option_name(option, by_place) + make_option_opts(option);
+    std::string result = left;
+    std::size_t at = left.size();
+    const auto begin_line = [&] {
+      result += "\n" + std::string(kTextColumn, ' ');
+      at = kTextColumn;
+    };
+    if (at + 1 < kTextColumn) {
+      result += std::string(kTextColumn - at, ' ');
+      at = kTextColumn;
+    } else {
+      begin_line();
+    }
+    const std::string text = make_option_desc(option);
+    for (const std::string_view word : split(text, ' ')) {
+      if (at > kTextColumn && at + 1 + word.size() > kLineWidth) {
+        begin_line();
+      } else if (at > kTextColumn) {
+        result += ' ';
+        ++at;
+      }
+      result += word;
+      at += word.size();
+    }
+    return result + "\n";
+  }
+
+  [[nodiscard]] std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string type = option->get_type_name();
+    return (type.empty() ? "" : " " + type) + (option->get_required() ? " (required)" : "");
+  }
+
+  [[nodiscard]] std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string initial = option->get_default_str();
+    return option->get_description() + (initial.empty() ? "" : " (default: " + initial + ")");
+  }
+
+ private:
+  static constexpr std::size_t kTextColumn = 30;
+  static constexpr std::size_t kLineWidth = 100;
+};
+
+class CommandLineFormatter final : public HelpFormatter {
  public:
   [[nodiscard]] std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = Formatter::make_usage(app, std::move(name));
@@ -96,6 +142,10 @@ void add_argument(CLI::App& app, const std::string& name, std::string& target,
   app.add_option(name, target, text)->type_name("");
 }
 
+void format_help(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormatter>());
+}
+
 void show_command_line(CLI::App& app) {
   app.formatter(std::make_shared<CommandLineFormatter>());
 }
@@ -104,10 +154,11 @@ bool shows_command_line(const CLI::App& app) {
   return dynamic_cast<const CommandLineFormatter*>(app.get_formatter().get()) != nullptr;
 }
 
-Result<std::uint32_t> parse_count(const std::string& text) {
+Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t most) {
   const auto number = parse_unsigned(text);
-  if (!number || *number == 0 || *number > 1'000'000) {
-    return {Errc::kInvalid, "\"" + text + "\" is not a whole number from 1 to 1000000"};
+  if (!number || *number == 0 || *number > most) {
+    return {Errc::kInvalid,
+            "\"" + text + "\" is not a whole number from 1 to " + std::to_string(most)};
   }
   return static_cast<std::uint32_t>(*number);
 }

@@ -36,20 +36,25 @@ void add_flag(CLI::App& app, const std::string& name, bool& target, const std::s
 void add_argument(CLI::App& app, const std::string& name, std::string& target,
                   const std::string& text);
 
+/// Lets --help wrap its lines and write defaults as "(default: …)".
+void format_help(CLI::App& app);
 /// Lets --help and the manual say that a command line may follow, after `--`.
 void show_command_line(CLI::App& app);
 [[nodiscard]] bool shows_command_line(const CLI::App& app);
 
-/// A whole number from 1 to a million.
-[[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text);
+/// A whole number from 1 to `most`.
+[[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text,
+                                                std::uint32_t most = 1'000'000);
 template <typename Number>
-void add_count(CLI::App& app, const std::string& name, Number& target, const std::string& text) {
-  add_value(app, name, "N", std::to_string(target), text, [&target](const std::string& value) {
-    const auto number = parse_count(value);
-    if (!number) return Status(number.error());
-    target = static_cast<Number>(*number);
-    return Status(Done{});
-  });
+void add_count(CLI::App& app, const std::string& name, Number& target, const std::string& text,
+               std::uint32_t most = 1'000'000) {
+  add_value(app, name, "N", std::to_string(target), text,
+            [&target, most](const std::string& value) {
+              const auto number = parse_count(value, most);
+              if (!number) return Status(number.error());
+              target = static_cast<Number>(*number);
+              return Status(Done{});
+            });
 }
 
 }  // namespace muster::cli

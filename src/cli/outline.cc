@@ -84,7 +84,8 @@ CommandOutline outline(const CLI::App& program) {
   for (const CommandOutline& command : root.commands) names.push_back(command.name());
   for (CommandOutline& command : root.commands) {
     for (OptionOutline& argument : command.arguments) {
-      if (argument.takes("COMMAND") && !argument.repeats) argument.choices = names;
+      // `muster run -- COMMAND` takes one of another kind.
+      if (argument.takes("COMMAND") && !command.command_line) argument.choices = names;
     }
   }
   return root;

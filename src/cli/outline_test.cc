@@ -144,7 +144,7 @@ TEST(CompletionCommandTest, KnowsEveryCommandOfTheProgram) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const Outcome outcome = muster({"completion", shell});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    for (const auto& command : all_commands()) {
+    for (const auto& [group, command] : all_commands()) {
       const std::string name = command->name();
       EXPECT_THAT(outcome.out, AnyOf(HasSubstr("muster " + name), HasSubstr("_muster_" + name)));
     }

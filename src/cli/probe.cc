@@ -19,7 +19,7 @@ class ProbeCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "probe"; }
   [[nodiscard]] const char* summary() const override {
-    return "Is this store safe to judge elections?";
+    return "Check whether a store is safe for elections";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"

@@ -13,6 +13,7 @@
 #include "cli/fill.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "platform/host.h"
 
 namespace muster::cli {
 namespace {
@@ -27,30 +28,43 @@ constexpr const char* kExample =
     "Every option can also come from the environment (MUSTER_ARBITER=…) or from a YAML file\n"
     "(--config FILE); the command line wins over the environment, and that over the file.\n"
     "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable;\n"
-    "those of muster run are told by muster run --help.\n";
+    "muster run --help lists those of muster run.\n";
+
+/// Files that a command may have open at once: loops, store, output; with something to spare.
+constexpr int kDescriptors = 64;
+/// As kDescriptors, of one that goes on: 64 connections of --http, and what starts a command.
+constexpr int kDescriptorsLasting = 160;
+
+const std::string kVersion = std::string("muster ") + MUSTER_VERSION;
 
 /// The commands with their parsers.
 class Program {
  public:
   explicit Program(Terminal& terminal)
-      : terminal_(terminal), app_("Who is in, who leads, is this work still allowed?", "muster") {
+      : terminal_(terminal),
+        app_("Elect leaders, run leader-only work, and follow a fleet of nodes", "muster") {
     prepare(app_, kExample);
-    app_.set_version_flag("--version", std::string("muster ") + MUSTER_VERSION,
-                          "Print the version and exit");
+    app_.set_version_flag("--version", kVersion, "Print the version and exit");
     app_.require_subcommand(0, 1);
-    for (auto& command : all_commands()) {
+    for (auto& [group, command] : all_commands()) {
       CLI::App& parser = *app_.add_subcommand(command->name(), command->summary());
       prepare(parser, command->example());
       command->declare(parser);
+      parser.group(group);  // Afterwards: what is added to a parser takes its group over.
       if (command->command_line() != nullptr) show_command_line(parser);
       for (CLI::App* each : leaves(parser)) {
-        add_text(*each, "--config", "FILE", config_, "A YAML file with options of this and others");
+        add_text(*each, "--config", "FILE", config_, "YAML file with options");
       }
       commands_.push_back(std::move(command));
     }
-    help_ = app_.add_subcommand("help", "Print this, or the help of one command");
-    prepare(*help_, "Example:\n  muster help worker\n");
-    help_->add_option("COMMAND", help_topic_, "The command to explain");
+    const char* other = "Other commands";
+    version_ = app_.add_subcommand("version", "Print the version");
+    version_->group(other);
+    prepare(*version_, "Example:\n  muster version\n");
+    help_ = app_.add_subcommand("help", "Print this help or the help of one command");
+    help_->group(other);
+    prepare(*help_, "Example:\n  muster help worker\n  muster help certs issue\n");
+    help_->add_option("COMMAND", help_topic_, "Command whose help to print");
   }
 
   int run(const std::vector<std::string>& words) {
@@ -79,12 +93,17 @@ class Program {
       if (!each->remaining().empty()) return unexpected(*each);
     }
     if (chosen[0] == help_) return help();
+    if (chosen[0] == version_) {
+      terminal_.line(kVersion);
+      return kDone;
+    }
     return run(*chosen[0]);
   }
 
  private:
   static void prepare(CLI::App& parser, const char* example) {
     parser.footer(std::string("\n") + example);
+    format_help(parser);
     parser.set_help_flag("--help,-h", "Print this help and exit");
     // What is left over is judged here, where the nearest word can be named.
     parser.allow_extras();
@@ -122,6 +141,10 @@ class Program {
       if (parser.get_name() != command->name()) continue;
       if (tail_ && !command->command_line()) return usage("it takes no command after --");
       if (tail_) *command->command_line() = *tail_;
+      const int descriptors = command->lasting() ? kDescriptorsLasting : kDescriptors;
+      if (Status enough = need_descriptors(descriptors); !enough) {
+        return fail(enough.error().message, kUnreachable);
+      }
       std::optional<Progress> progress;
       if (terminal_.progress && !command->lasting()) progress.emplace(terminal_, full_name(leaf));
       const Result<int> result = command->run(terminal_);
@@ -138,10 +161,25 @@ class Program {
       terminal_.out << app_.help();
       return kDone;
     }
-    const auto topic =
-        app_.get_subcommands([this](CLI::App* each) { return each->get_name() == help_topic_; });
-    if (topic.empty()) return unknown_word(help_topic_);
-    terminal_.out << topic[0]->help(app_.get_name());
+    CLI::App* topic = &app_;
+    std::string before;
+    for (const std::string& word : help_topic_) {
+      const auto every = [](CLI::App*) { return true; };
+      std::vector<std::string> names;
+      CLI::App* next = nullptr;
+      for (CLI::App* each : topic->get_subcommands(every)) {
+        names.push_back(each->get_name());
+        if (each->get_name() == word) next = each;
+      }
+      if (next == nullptr) {
+        const std::string near = did_you_mean(word, names);
+        return usage("unknown command " + before + word +
+                     (near.empty() ? "; muster help lists the commands" : near));
+      }
+      topic = next;
+      before += word + " ";
+    }
+    terminal_.out << topic->help(full_name(*topic->get_parent()));
     return kDone;
   }
 
@@ -150,7 +188,7 @@ class Program {
       return usage("unknown option " + word +
                    "; options follow the command, and muster help lists the commands");
     }
-    std::vector<std::string> names{"help"};
+    std::vector<std::string> names{"help", "version"};
     for (const auto& command : commands_) names.emplace_back(command->name());
     const std::string near = did_you_mean(word, names);
     return usage("unknown command " + word +
@@ -201,7 +239,8 @@ class Program {
   CLI::App app_;
   CLI::App* help_ = nullptr;
   std::string config_;
-  std::string help_topic_;
+  CLI::App* version_ = nullptr;
+  std::vector<std::string> help_topic_;
   std::optional<std::vector<std::string>> tail_;  ///< What follows --.
 };
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/http_face.h"
 
@@ -69,11 +70,31 @@ TEST(ProgramTest, PrintsItsVersion) {
   EXPECT_EQ(muster({"--version"}).out, std::string("muster ") + MUSTER_VERSION + "\n");
 }
 
+TEST(ProgramTest, VersionIsACommandToo) {
+  EXPECT_EQ(muster({"version"}).out, muster({"--version"}).out);
+}
+
+TEST(ProgramTest, HelpOfAnActionIsThatOfItsCommandLine) {
+  const Outcome help = muster({"help", "certs", "issue"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.out, muster({"certs", "issue", "--help"}).out);
+  EXPECT_EQ(muster({"help", "certs", "isue"}).err,
+            "muster help: unknown command certs isue; did you mean issue?\n");
+}
+
+TEST(ProgramTest, HelpNamesDefaultsAndKeepsToItsWidth) {
+  const std::string help = muster({"run", "--help"}).out;
+  EXPECT_THAT(help, HasSubstr("(default: 6s)"));
+  EXPECT_THAT(help, Not(HasSubstr("TIME=")));
+  for (const std::string_view line : split(help, '\n')) EXPECT_LE(line.size(), 110U) << line;
+}
+
 TEST(ProgramTest, EveryCommandIsListedAndHasAnExample) {
   const Outcome all = muster({"help"});
   EXPECT_EQ(all.code, 0);
   EXPECT_EQ(muster({"--help"}).out, all.out);
-  for (const auto& command : all_commands()) {
+  for (const auto& [group, command] : all_commands()) {
+    EXPECT_THAT(all.out, HasSubstr(std::string("\n") + group + ":\n"));
     EXPECT_THAT(all.out, HasSubstr(std::string("\n  ") + command->name() + " "));
     const Outcome help = muster({command->name(), "--help"});
     EXPECT_EQ(help.code, 0);
@@ -126,6 +147,13 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
       {{"node", "register", "a"},
        "muster node: say where the node is reached, with --address HOST and --port PORT\n"},
+      {{"node", "register", "a", "--weight", "1048577"},
+       "muster node: --weight: \"1048577\" is not a whole number from 1 to 1000\n"},
+      {{"ring", "set", "--virtual-nodes-per-physical", "4097"},
+       "muster ring: --virtual-nodes-per-physical: \"4097\" is not a whole number from 1 to "
+       "4096\n"},
+      {{"ring", "set", "--replication-factor", "65"},
+       "muster ring: --replication-factor: \"65\" is not a whole number from 1 to 64\n"},
       {{"ring", "lookup"}, "muster ring: say which key: muster ring lookup KEY\n"},
       {{"ring", "plan"}, "muster ring: say what would change, with --add ID or --remove ID\n"},
       {{"ring", "plan", "k"}, "muster ring: only lookup takes a key; \"k\" is one too many\n"},
@@ -311,13 +339,13 @@ TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {
   EXPECT_THAT(err.str(), HasSubstr("cannot write to standard output"));
 }
 
-TEST(ListenAddressTest, LoopbackIsTheDefault) {
-  EXPECT_EQ(ListenAddress::parse("9010").value().url(), "http://127.0.0.1:9010");
-  EXPECT_EQ(ListenAddress::parse(":0").value().url(), "http://127.0.0.1:0");
-  EXPECT_EQ(ListenAddress::parse("0.0.0.0:80").value().host, "0.0.0.0");
-  EXPECT_EQ(ListenAddress::parse("[::1]:9010").value().url(), "http://[::1]:9010");
+TEST(HttpAddressTest, LoopbackIsTheDefault) {
+  EXPECT_EQ(url_of(parse_http_address("9010").value()), "http://127.0.0.1:9010");
+  EXPECT_EQ(url_of(parse_http_address(":0").value()), "http://127.0.0.1:0");
+  EXPECT_EQ(parse_http_address("0.0.0.0:80").value().host, "0.0.0.0");
+  EXPECT_EQ(url_of(parse_http_address("[::1]:9010").value()), "http://[::1]:9010");
   for (const char* wrong : {"", "x", "localhost", "127.0.0.1:", "127.0.0.1:65536", "::1:9010"}) {
-    EXPECT_FALSE(ListenAddress::parse(wrong).ok()) << wrong;
+    EXPECT_FALSE(parse_http_address(wrong).ok()) << wrong;
   }
 }
 

@@ -27,7 +27,7 @@ class RecordCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "record"; }
   [[nodiscard]] const char* summary() const override {
-    return "Write what the servers decided, and why, to a file";
+    return "Record the servers' decisions and their reasons in a file";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -40,7 +40,7 @@ class RecordCommand final : public Command {
   }
 
   void declare(CLI::App& app) override {
-    add_argument(app, "FILE", file_, "Where to; an existing file is replaced");
+    add_argument(app, "FILE", file_, "File to write; an existing one is replaced");
     server_.declare(app);
     add_flag(app, "--json", json_, "Print one JSON object");
   }

@@ -44,15 +44,19 @@ class RingCommand final : public Command {
 
   void declare(CLI::App& app) override {
     add_argument(app, "ACTION", action_, "lookup, plan or set");
-    add_argument(app, "KEY", key_, "With lookup: the key");
+    add_argument(app, "KEY", key_, "With lookup: key to look up");
     server_.declare(app);
-    add_text(app, "--add", "ID,…", add_, "With plan: nodes that would come");
-    add_text(app, "--remove", "ID,…", remove_, "With plan: nodes that would go");
+    add_text(app, "--add", "ID,…", add_, "With plan: ids of nodes to add");
+    add_text(app, "--remove", "ID,…", remove_, "With plan: ids of nodes to remove");
     add_value(app, "--virtual-nodes-per-physical", "N", "",
               "With set: virtual nodes of each node, per unit of its weight",
-              [this](const std::string& text) { return set_count(text, virtual_nodes_); });
+              [this](const std::string& text) {
+                return set_count(text, membership::kVirtualNodesPerPhysicalMax, virtual_nodes_);
+              });
     add_value(app, "--replication-factor", "N", "", "With set: nodes that hold each key",
-              [this](const std::string& text) { return set_count(text, replication_); });
+              [this](const std::string& text) {
+                return set_count(text, membership::kReplicationFactorMax, replication_);
+              });
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 
@@ -67,8 +71,9 @@ class RingCommand final : public Command {
   }
 
  private:
-  static Status set_count(const std::string& text, std::optional<std::uint32_t>& target) {
-    const auto count = parse_count(text);
+  static Status set_count(const std::string& text, std::uint32_t most,
+                          std::optional<std::uint32_t>& target) {
+    const auto count = parse_count(text, most);
     if (!count) return count.error();
     target = *count;
     return Done{};

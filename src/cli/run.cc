@@ -11,7 +11,7 @@ class RunCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "run"; }
   [[nodiscard]] const char* summary() const override {
-    return "Run a command on one machine of many: while this one leads";
+    return "Run a command on one machine at a time, while it leads";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -30,8 +30,8 @@ class RunCommand final : public Command {
            "\n"
            "Exit codes: the command's own, or 128 + signal; 70 not acquired, 71 lease lost, 72 "
            "store\n"
-           "unreachable, 73 supervision failed, 3 unsafe store, 64 usage, 69 the machine refuses\n"
-           "what muster needs; standard error says which.\n";
+           "unreachable, 73 supervision failed, 3 unsafe store, 64 usage, 69 the machine lacks\n"
+           "or refuses what muster needs; standard error says which.\n";
   }
 
   void declare(CLI::App& app) override { options_.declare(app); }
@@ -42,18 +42,12 @@ class RunCommand final : public Command {
   [[nodiscard]] bool lasting() const override { return true; }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (options_.check() && !options_.has_command()) return checked(terminal);
-    auto plan = options_.plan();
+    const bool with_command = !options_.check() || options_.has_command();
+    auto plan = with_command ? options_.plan() : RunPlan();
     if (!plan) return plan.error();
+    if (Status machine = check_machine(); !machine) return machine.error();
     if (options_.check()) return checked(terminal);
-    if (Status machine = check_machine(); !machine) {
-      terminal.note("muster run: " + machine.error().message + "\n");
-      return kUnreachable;
-    }
-    const Result<int> code = RunSession(std::move(*plan), terminal).run();
-    if (code || code.is(Errc::kInvalid)) return code;
-    terminal.note("muster run: " + code.error().message + "\n");
-    return kArbiterUnreachable;
+    return RunSession(std::move(*plan), terminal).run();
   }
 
  private:

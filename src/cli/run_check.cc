@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "candidate/guarded_command.h"
 #include "cli/topology_text.h"
 #include "platform/control_group.h"
+#include "platform/process.h"
 #include "platform/process_table.h"
 
 namespace muster::cli {
@@ -43,7 +45,7 @@ std::vector<std::string> Protection::gaps() const {
   if (control_group) {
     result.emplace_back(
         "If muster and its guardian are killed at once, what the command has started goes on until "
-        "a muster run is started in " +
+        "a muster run starts, or begins to lead, in " +
         where + "; the command itself, too, if it has changed its user.");
   } else {
     result.emplace_back(
@@ -83,10 +85,18 @@ void print(const Protection& protection, bool json, Terminal& terminal) {
 }
 
 Status check_machine() {
-  if (look_at(::getpid())) return Done{};
-  return {Errc::kUnavailable,
-          "/proc is not mounted here: muster finds there what a command has started; mount it "
-          "(mount -t proc proc /proc)"};
+  if (!look_at(::getpid())) {
+    return {Errc::kUnavailable,
+            "/proc is not mounted here: muster finds there what a command has started; mount it "
+            "(mount -t proc proc /proc)"};
+  }
+  // A standby would look healthy without it until it leads.
+  if (const Status guardian = can_run({.argv = {find_guardian()}}); !guardian) {
+    return {Errc::kUnavailable, guardian.error().message +
+                                    "; muster starts each command by muster-guardian, which must "
+                                    "be beside muster or in ../libexec/muster: install it again"};
+  }
+  return Done{};
 }
 
 }  // namespace muster::cli

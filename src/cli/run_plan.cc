@@ -97,84 +97,83 @@ Status check_nesting(const std::string& name) {
 void RunOptions::declare(CLI::App& app) {
   arbiter_.declare(app);
   arbiter_.declare_name(app);
-  add_value(app, "--id", "ID", "", "This node's name; host name and process id unless set",
+  add_value(app, "--id", "ID", "", "Node name (default: host name and process id)",
             [this](const std::string& value) {
               given_.node = WorkerId(value);
               return validate_name("node", value);
             });
-  add_text(app, "--pod", "NAME", given_.pod, "Where it runs, for people; the host name unless set");
+  add_text(app, "--pod", "NAME", given_.pod, "Location shown to people (default: host name)");
   add_text(app, "--commands", "FILE", commands_file_,
-           "A YAML file with several commands, in the place of one after --");
+           "YAML file with several commands instead of one after --");
   add_value(app, "--restart", "POLICY", "temporary",
-            "When the command after -- is started again: permanent, transient (unless it ended "
-            "with 0), temporary (never)",
+            "Restart the command after --: permanent (always), transient (unless it exits with 0), "
+            "temporary (never)",
             into(restart_, parse_restart_policy));
   declare_terms(app);
   declare_timings(app);
   add_value(app, "--http", "HOST:PORT", "",
-            "Answer GET /leader, /metrics and /healthz here; port 0 takes a free one",
-            into(http_, [](const std::string& text) { return ListenAddress::parse(text); }));
+            "Address that answers GET /leader, /metrics and /healthz; port 0 takes a free one",
+            into(http_, parse_http_address));
   add_flag(app, "--check", check_,
-           "Print what protects a command on this machine (a cgroup or the process table) and what "
-           "is not protected; run nothing");
-  add_flag(app, "--json", json_, "Print what happens as JSON lines, to standard error");
+           "Print how commands are protected on this machine (cgroup or process table) and what is "
+           "not protected, then exit");
+  add_flag(app, "--json", json_, "Print events as JSON lines to standard error");
 }
 
 void RunOptions::declare_terms(CLI::App& app) {
   add_flag(app, "--try", try_once_,
-           "Exit with 70 as soon as somebody else is seen to lead; one that has died is not");
-  add_value(app, "--wait", "TIME", "", "Exit with 70 when not leading after this long",
+           "Exit with 70 as soon as another node leads; a dead leader does not count as leading");
+  add_value(app, "--wait", "TIME", "", "Exit with 70 unless this node leads within TIME",
             into(wait_, [](const std::string& text) { return parse_duration(text); }));
-  add_flag(app, "--once", one_term_, "Exit when the first term has ended, for whatever reason");
+  add_flag(app, "--once", one_term_, "Exit after the first term, whatever ended it");
   add_value(app, "--on-loss", "exit|recampaign", "recampaign",
-            "What to do when the lease was lost: exit with 71, or stand again",
+            "After a lost lease: exit with 71, or campaign again",
             choice(exit_on_loss_, "exit", "recampaign"));
   add_value(app, "--on-failure", "exit|recampaign", "exit",
-            "What to do when the command cannot be kept running: exit with 73, or stand again "
-            "after a while",
+            "After a command that cannot be kept running: exit with 73, or campaign again later",
             choice(exit_on_failure_, "exit", "recampaign"));
-  add_text(app, "--on-gain", "SHELL-COMMAND", on_gain_,
-           "Runs to its end before the command starts, in each term; if it fails, the term does. "
-           "What it prints goes to standard error");
+  add_text(
+      app, "--on-gain", "SHELL-COMMAND", on_gain_,
+      "Hook that must succeed before the command starts in each term; prints to standard error");
   add_text(app, "--on-loss-exec", "SHELL-COMMAND", on_loss_exec_,
-           "Runs after each term, when the command has ended. What it prints goes to standard "
-           "error");
-  add_value(app, "--eligible", "on|off", "on", "off: be listed and watch, and never lead",
+           "Hook that runs after each term, when the command has ended; prints to standard error");
+  add_value(app, "--eligible", "on|off", "on", "off: take part without ever leading",
             into(eligible_, [](const std::string& text) { return parse_bool(text); }));
 }
 
 void RunOptions::declare_timings(CLI::App& app) {
   const auto duration = [](const std::string& text) { return parse_duration(text); };
   add_duration(app, "--lease-timeout", given_.lease,
-               "A leader that has not renewed for this long may be replaced");
-  add_value(app, "--heartbeat-interval", "TIME", "",
-            "Between two renewals, or two looks; a fifth of the lease unless set",
-            above_zero(given_.renew_interval));
+               "Lease: a leader that has not renewed for TIME may be replaced");
+  add_value(
+      app, "--heartbeat-interval", "TIME", "",
+      "Interval between renewals, or between a standby's reads (default: a fifth of the lease)",
+      above_zero(given_.renew_interval));
   add_value(app, "--heartbeat-jitter", "TIME", "",
-            "Added to each look at random; a fifth of that interval unless set",
+            "Random addition to each read of a standby (default: a fifth of that interval)",
             into(given_.renew_jitter, duration));
   add_value(app, "--request-timeout", "TIME", "",
-            "How long one request may take; a fifth of the lease (at most 5s) unless set",
+            "Limit for one request to the store (default: a fifth of the lease, at most 5s)",
             above_zero(given_.request_timeout));
   add_value(app, "--grace", "TIME", "",
-            "From TERM to KILL; a fifth of the lease (at most 5s) unless set",
+            "Time between TERM and KILL (default: a fifth of the lease, at most 5s)",
             into(given_.stop_grace, duration));
   add_value(app, "--kill-margin", "TIME", "",
-            "KILL comes this long before the lease ends; a tenth of it unless set",
+            "Time between KILL and the end of the lease (default: a tenth of the lease)",
             above_zero(given_.kill_margin));
   add_value(app, "--worker-timeout", "TIME", "",
-            "A node that was silent for this long is no longer listed; four thirds of the "
-            "lease unless set",
+            "Silence after which a node is no longer listed (default: four thirds of the lease)",
             above_zero(given_.worker_timeout));
   add_value(app, "--takeover-delay", "TIME", "1s",
-            "What a leader that fell silent is given to return, after its lease",
+            "Extra wait after the lease has expired before taking over",
             into(takeover_delay_, duration));
   add_value(app, "--election-interval", "TIME", "5s",
-            "How often to look who leads, at the latest, and tell election_check",
+            "Maximum interval between two election_check events",
             into(election_interval_, duration));
   add_duration(app, "--startup-jitter-min", startup_jitter_min_,
-               "Wait at least this long before taking part");
-  add_duration(app, "--startup-jitter-max", startup_jitter_max_, "Wait at most this long");
+               "Minimum random wait before taking part");
+  add_duration(app, "--startup-jitter-max", startup_jitter_max_,
+               "Maximum random wait before taking part");
 }
 
 // The variables are the weakest source: a default that a deployment sets.

@@ -32,7 +32,7 @@ struct RunPlan {
   bool exit_on_failure = true;
   std::string on_loss_exec;
   bool json = false;
-  std::optional<ListenAddress> http;
+  std::optional<Address> http;
 };
 
 /// The options of `muster run` as they are given, and the way from there to a plan.
@@ -75,7 +75,7 @@ class RunOptions {
   bool exit_on_failure_ = true;
   bool json_ = false;
   bool check_ = false;
-  std::optional<ListenAddress> http_;
+  std::optional<Address> http_;
 };
 
 }  // namespace muster::cli

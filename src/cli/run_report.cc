@@ -99,8 +99,8 @@ void RunReport::hook_failed(const std::string& why) {
   say(why);
 }
 
-void RunReport::listening(const ListenAddress& address) {
-  if (!json_) return say("listening on " + address.url());
+void RunReport::listening(const Address& address) {
+  if (!json_) return say("listening on " + url_of(address));
   print({{"event", "http_listening"}, {"address", address.host}, {"port", address.port}});
 }
 

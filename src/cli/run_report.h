@@ -28,7 +28,7 @@ class RunReport {
   /// A command ended by itself and left `pid`, and maybe others, which are being ended.
   void child_left(const std::string& child, pid_t pid);
   void hook_failed(const std::string& why);
-  void listening(const ListenAddress& address);
+  void listening(const Address& address);
   /// The last line. `why` is empty when the command's own end is all there is to say.
   void exit(int code, const std::string& why);
 

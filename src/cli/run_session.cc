@@ -27,8 +27,15 @@ bool ends(int number) {
 /// waited long enough need longer to say so again.
 constexpr Duration kOneWish = 500ms;
 
-/// What is left of commands whose muster was killed is given so long to die.
+/// What is left of commands whose muster was killed is given so long to die…
 constexpr Duration kOrphansTime = 2s;
+/// …and so long with a lease in hand, which nobody renews meanwhile.
+constexpr Duration kOrphansTimeLeading = 100ms;
+
+void end_orphans(Duration limit) {
+  const Status ended = end_orphaned_control_groups(limit);
+  if (!ended) log_error(ended.error().message);
+}
 
 /// A store that has not answered for so long may be called silent.
 constexpr Duration kAnswerSoon = 100ms;
@@ -63,9 +70,7 @@ RunSession::~RunSession() = default;
 Result<int> RunSession::run() {
   warn_of_short_wait();
   adopt_orphans();
-  if (const Status ended = end_orphaned_control_groups(kOrphansTime); !ended) {
-    log_error(ended.error().message);
-  }
+  end_orphans(kOrphansTime);
   work_ = std::make_unique<SupervisedWork>(loop_,
                                            SupervisorOptions{.supervision = plan_.supervision,
                                                              .name = plan_.arbiter.name_space,
@@ -162,6 +167,8 @@ void RunSession::take_part() {
 
 Supervisor::Callbacks RunSession::observer() {
   return {
+      // It may have been killed here while this one was standing by.
+      .starting = [] { end_orphans(kOrphansTimeLeading); },
       .child_started =
           [this](const std::string& child, pid_t pid) {
             report_.child_started(child, pid);

@@ -17,7 +17,7 @@ class ServerCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "server"; }
   [[nodiscard]] const char* summary() const override {
-    return "The servers: list them, add or remove one, hand the lead over";
+    return "List, add and remove servers; transfer leadership";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -40,8 +40,8 @@ class ServerCommand final : public Command {
     add_argument(app, "ID", id_,
                  "With add and remove: which server; with log-level: debug, info, warn or error");
     server_.declare(app);
-    add_text(app, "--to", "ID", to_, "With transfer: who is to lead");
-    add_text(app, "--peer", "HOST:PORT", peer_, "With add: where its engine will be reached");
+    add_text(app, "--to", "ID", to_, "With transfer: id of the server that should lead");
+    add_text(app, "--peer", "HOST:PORT", peer_, "With add: address of the new member's engine");
     add_flag(app, "--json", json_, "Print one JSON object");
   }
 

@@ -1,16 +1,19 @@
 #include "cli/server_options.h"
 
+#include <algorithm>
+
 #include "cli/exit_code.h"
 #include "cli/options.h"
 
 namespace muster::cli {
 
 void ServerOptions::declare(CLI::App& app) {
-  add_text(app, "--server", "HOST:PORT,…", servers, "The servers; one that answers is enough");
-  add_text(app, "--cacert", "FILE", tls.ca, "Who may vouch for the servers (PEM)");
-  add_text(app, "--cert", "FILE", tls.cert, "What this side shows (PEM), with --key");
-  add_text(app, "--key", "FILE", tls.key, "The private key of --cert (PEM)");
-  add_duration(app, "--timeout", timeout, "How long the answer may take, all attempts together");
+  add_text(app, "--server", "HOST:PORT,…", servers,
+           "Servers to ask, in this order until one answers");
+  add_text(app, "--cacert", "FILE", tls.ca, "CA certificate that verifies the servers (PEM file)");
+  add_text(app, "--cert", "FILE", tls.cert, "Client certificate (PEM file); requires --key");
+  add_text(app, "--key", "FILE", tls.key, "Private key of --cert (PEM file)");
+  add_duration(app, "--timeout", timeout, "Limit for the answer, all attempts together");
 }
 
 Result<std::unique_ptr<client::SmartCoordinatorClient>> ServerOptions::open() const {

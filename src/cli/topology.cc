@@ -18,7 +18,7 @@ class TopologyCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "topology"; }
   [[nodiscard]] const char* summary() const override {
-    return "Who is in, in which state, at which version";
+    return "Show nodes, states and the topology version";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -34,8 +34,9 @@ class TopologyCommand final : public Command {
 
   void declare(CLI::App& app) override {
     server_.declare(app);
-    add_flag(app, "--watch", watch_, "Go on until told to stop");
-    add_flag(app, "--linearizable", linearizable_, "Not from a copy that may be behind");
+    add_flag(app, "--watch", watch_, "Follow changes until interrupted");
+    add_flag(app, "--linearizable", linearizable_,
+             "Include every change that was acknowledged before the call");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 

@@ -17,15 +17,18 @@ namespace {
 class WorkerCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "worker"; }
-  [[nodiscard]] const char* summary() const override { return "Take part, and print every event"; }
+  [[nodiscard]] const char* summary() const override {
+    return "Take part in an election and print its events";
+  }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster worker --arbiter file:///tmp/muster --id w1 --http 127.0.0.1:9010 --json\n"
            "  curl -s http://127.0.0.1:9010/leader\n"
            "\n"
-           "Runs until SIGTERM or SIGINT, then hands the lead over and leaves; a second signal "
-           "ends it\n"
-           "at once. /leader answers 200 while this worker leads and 503 otherwise; there are "
+           "Runs until SIGTERM, SIGINT or SIGHUP, then hands the lead over and leaves; a second "
+           "signal\n"
+           "ends it at once. /leader answers 200 while this worker leads and 503 otherwise; there "
+           "are "
            "also\n"
            "/workers, /metrics.json and /healthz. Loopback is the place to listen: nothing is "
            "encrypted.\n";
@@ -36,9 +39,10 @@ class WorkerCommand final : public Command {
     arbiter_.declare_name(app, "default");
     declare_timings(app, options_);
     declare_worker(app, options_);
-    add_value(app, "--http", "HOST:PORT", "", "Answer HTTP requests here; port 0 takes a free one",
+    add_value(app, "--http", "HOST:PORT", "",
+              "Address that answers HTTP requests; port 0 takes a free one",
               [this](const std::string& text) {
-                const auto address = ListenAddress::parse(text);
+                const auto address = parse_http_address(text);
                 if (!address) return Status(address.error());
                 listen_ = *address;
                 return Status(Done{});
@@ -50,7 +54,7 @@ class WorkerCommand final : public Command {
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (Status status = options_.validate(); !status) return status.error();
-    StopSignals signals;  // Before the hub's threads.
+    StopSignals signals(StopSignals::HangUp::kStops);  // Before the hub's threads.
     if (Status status = arbiter_.check_shared(); !status) return status.error();
     const auto hub = arbiter_.open();
     if (!hub) return hub.error();
@@ -80,18 +84,18 @@ class WorkerCommand final : public Command {
   }
 
  private:
-  void announce(Terminal& terminal, const ListenAddress& address) const {
+  void announce(Terminal& terminal, const Address& address) const {
     const nlohmann::ordered_json json = {{"event", "http:listening"},
                                          {"address", address.host},
                                          {"port", address.port},
                                          {"time", to_ms(system_wall_now())}};
     terminal.event(json_ ? json.dump()
-                         : format_time(system_wall_now()) + " http:listening " + address.url());
+                         : format_time(system_wall_now()) + " http:listening " + url_of(address));
   }
 
   ArbiterOptions arbiter_;
   CoordinatorOptions options_;
-  std::optional<ListenAddress> listen_;
+  std::optional<Address> listen_;
   bool json_ = false;
   std::atomic<bool> unsafe_ = false;
 };

@@ -7,39 +7,38 @@ namespace muster::cli {
 
 void declare_timings(CLI::App& app, CoordinatorOptions& options) {
   add_duration(app, "--heartbeat-interval", options.heartbeat_interval,
-               "Between two renewals, or two looks at the state");
+               "Interval between renewals, or between a follower's reads");
   add_duration(app, "--heartbeat-jitter", options.heartbeat_jitter,
-               "Added to each interval of a follower, at random, at most this");
+               "Maximum random addition to each interval of a follower");
   add_duration(app, "--lease-timeout", options.lease_timeout,
-               "A leader that has not renewed for this long may be replaced");
+               "Lease: a leader that has not renewed for TIME may be replaced");
   add_duration(app, "--worker-timeout", options.worker_timeout,
-               "A worker that was silent for this long is no longer listed");
+               "Silence after which a worker is no longer listed");
   add_duration(app, "--request-timeout", options.request_timeout,
-               "How long one request may take; a fifth of the lease (at most 5s) unless set");
+               "Limit for one request to the store (default: a fifth of the lease, at most 5s)");
 }
 
 void declare_worker(CLI::App& app, CoordinatorOptions& options) {
-  add_value(app, "--id", "ID", "", "This worker's name; host name and process id unless set",
+  add_value(app, "--id", "ID", "", "Worker name (default: host name and process id)",
             [&options](const std::string& value) {
               options.worker_id = WorkerId(value);
               return validate_name("worker id", value);
             });
-  add_text(app, "--pod", "NAME", options.pod,
-           "Where it runs, for people; the host name unless set");
+  add_text(app, "--pod", "NAME", options.pod, "Location shown to people (default: host name)");
   add_duration(app, "--startup-jitter-min", options.startup_jitter_min,
-               "Wait at least this long before the first heartbeat");
+               "Minimum random wait before the first heartbeat");
   add_duration(app, "--startup-jitter-max", options.startup_jitter_max,
-               "Wait at most this long before it");
+               "Maximum random wait before the first heartbeat");
   add_switch(app, "--enable-coordinator", options.enable_coordinator,
              "off: be listed and follow, and never lead");
   add_count(app, "--metrics-buffer-size", options.metrics_buffer_size,
-            "Heartbeats that the latency percentiles look back on");
+            "Number of heartbeats in the latency percentiles");
   add_switch(app, "--contention-enabled", options.contention.enabled,
              "Report contention: heartbeats that come late");
   add_number(app, "--contention-threshold", options.contention.threshold,
              "Heartbeat intervals from one success to the next that count as late");
   add_duration(app, "--contention-rate-limit", options.contention.rate_limit,
-               "Shortest time between two reports of contention");
+               "Minimum time between two reports of contention");
   add_count(app, "--circuit-breaker-failure-threshold", options.circuit_breaker.failure_threshold,
             "Failed heartbeats in a row that open the circuit breaker");
   add_duration(app, "--circuit-breaker-reset-timeout", options.circuit_breaker.reset_timeout,

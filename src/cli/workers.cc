@@ -83,7 +83,7 @@ class WorkersCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "workers"; }
   [[nodiscard]] const char* summary() const override {
-    return "Who is in, and how each one stands";
+    return "List the workers of an election and their states";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
@@ -101,7 +101,7 @@ class WorkersCommand final : public Command {
     arbiter_.declare(app);
     arbiter_.declare_name(app, "default");
     arbiter_.declare_timeout(app);
-    add_flag(app, "--watch", watch_, "Go on until told to stop");
+    add_flag(app, "--watch", watch_, "Follow changes until interrupted");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }
 

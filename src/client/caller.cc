@@ -102,9 +102,7 @@ void Caller::fail(CallId id, const RpcStatus& status) {
     return finish(id, std::string());
   }
   Error error = to_error(status, plan.asked_last(), pending.request.effect);
-  if (plan.attempts() > 1) {
-    error.message += "; tried " + std::to_string(plan.attempts()) + " times";
-  }
+  if (plan.attempts() > 1) error.message += "; " + plan.tried();
   // The last attempt did nothing, but one before it may have.
   if (plan.may_have_happened() && error.code == Errc::kUnavailable) {
     error.code = Errc::kAmbiguous;

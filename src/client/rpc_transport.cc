@@ -167,7 +167,7 @@ Result<std::unique_ptr<RpcTransport>> RpcTransport::open(const TlsFiles& tls) {
   auto shared = std::make_unique<Shared>();
   if (tls.any()) {
     // Read here, so that what is missing is said at once.
-    auto opened = rpc::ClientTls::open(tls);
+    auto opened = rpc::open_client_tls(tls);
     if (!opened) return opened.error();
     shared->tls = std::move(*opened);
   }

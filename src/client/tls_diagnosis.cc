@@ -118,11 +118,11 @@ std::optional<std::string> explain_tls(const std::string& server, const TlsFiles
 
 std::optional<std::string> diagnose_tls(const std::string& server, const TlsFiles& files,
                                         Duration limit) {
-  pki::TlsProbeFiles brought;
+  pki::TlsTexts brought;
   if (files.any()) {
     const auto texts = pki::read_tls_files(files);
     if (!texts) return texts.error().message;
-    brought = {texts->ca, texts->cert, texts->key};
+    brought = *texts;
   }
   return explain_tls(server, files, pki::probe_tls(server, brought, limit), system_wall_now());
 }

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/log.h"
-#include "coordinator/control.h"
 #include "coordinator/coordinator_test_world.h"
+#include "elector/control.h"
 
 namespace muster {
 namespace commands_test {

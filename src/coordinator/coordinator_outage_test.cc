@@ -137,5 +137,58 @@ TEST_F(OutageTest, AnEpochBeyondAllCountingIsDamage) {
   }
 }
 
+/// The lines about the store that are logged while it lives.
+struct Lines {
+  Lines() {
+    set_log_sink([this](const LogLine& line) {
+      if (line.message == "store request failed") lines.push_back(line.fields);
+    });
+  }
+  ~Lines() { set_log_sink({}); }
+  [[nodiscard]] static std::string field(const LogLine::Fields& line, std::string_view name) {
+    for (const auto& [key, value] : line) {
+      if (key == name) return value;
+    }
+    return "";
+  }
+  std::vector<LogLine::Fields> lines;
+};
+
+// R22: 192 lines in 30 s.
+TEST(OutageLogTest, AnOutageIsAFewLinesAndTheyCountWhatWasLeftOut) {
+  Lines log;
+  CoordinatorWorld world;
+  world.add("a");
+  world.run(10s);
+  world.shared->faults.error_before = 1;
+  world.run(29s);
+  // A write that may have landed is one kind, a read that failed another.
+  ASSERT_EQ(log.lines.size(), 2u);
+  EXPECT_EQ(Lines::field(log.lines[0], "message"), "the store answered 500");
+  EXPECT_EQ(Lines::field(log.lines[0], "left_out"), "");
+  world.run(60s);
+  EXPECT_LE(log.lines.size(), 8u);
+  EXPECT_NE(Lines::field(log.lines.back(), "left_out"), "");
+}
+
+TEST(OutageLogTest, AProbeThatMeetsAMistakeSaysItOnceAndBacksOff) {
+  Lines log;
+  CoordinatorWorld world;
+  int probes = 0;
+  bool mended = false;
+  auto& a = world.add("a", [&](const Callback<Done>& done) {
+    ++probes;
+    done(mended ? Status(Done{}) : Status(Errc::kDenied, "the credentials do not allow this"));
+  });
+  world.run(1min);
+  EXPECT_EQ(probes, 4) << "at 0, 5, 15 and 35 s";
+  ASSERT_GE(log.lines.size(), 1u);
+  EXPECT_LE(log.lines.size(), 2u);
+  EXPECT_EQ(Lines::field(log.lines[0], "message"), "the credentials do not allow this");
+  mended = true;
+  world.run(35s);
+  EXPECT_TRUE(a.leads());
+}
+
 }  // namespace coordinator_outage_test
 }  // namespace muster

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/coordinator_test_world.h"
-#include "coordinator/testing.h"
+#include "elector/testing.h"
 
 namespace muster {
 namespace coordinator_workers_test {

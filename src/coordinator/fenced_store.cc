@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "coordinator/settled_put.h"
 #include "core/election/epoch_fence.h"
+#include "elector/settled_put.h"
 
 namespace muster {
 namespace {

@@ -2,11 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/strong.h"
-#include "coordinator/nonces.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
+#include "elector/nonces.h"
+#include "elector/sync_store.h"
 
 namespace muster {
 

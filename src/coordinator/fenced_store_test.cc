@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <thread>
 
-#include "coordinator/settled_put.h"
-#include "coordinator/testing.h"
+#include "elector/settled_put.h"
+#include "elector/testing.h"
 #include "store/file/test_client.h"
 
 namespace muster {
@@ -170,30 +170,6 @@ TEST(FencedObjectTest, RefusesBytesThatItDidNotWrite) {
                             "muster-fenced/1 5 n\nx", "muster-fenced/1 5 n other\n"}) {
     EXPECT_TRUE(decode_fenced(bytes).is(Errc::kCorrupt)) << bytes;
   }
-}
-
-TEST(SettledPutTest, SaysNothingWasWrittenOnlyWhenThatIsCertain) {
-  SharedWorld world;
-  TestProcess process(world);
-  process.set_script([](std::uint64_t, bool) { return Fault::kUnavailable; });
-  EXPECT_TRUE(
-      settled_put(process.store(), "k", "a", Precondition::absent()).is(Errc::kUnavailable));
-  // The first send may have landed: later certainty about a second one changes nothing.
-  process.set_script([first = process.calls()](std::uint64_t call, bool writes) {
-    if (call == first) return Fault::kLate;
-    return writes ? Fault::kUnavailable : Fault::kNone;
-  });
-  EXPECT_TRUE(settled_put(process.store(), "k", "b", Precondition::absent()).is(Errc::kAmbiguous));
-  process.land_late();
-  EXPECT_EQ(process.store().get("k")->body, "b");
-}
-
-TEST(SettledPutTest, AConflictThatCannotBeReadBackStaysAmbiguous) {
-  SharedWorld world;
-  TestProcess process(world);
-  process.set_script(
-      [](std::uint64_t, bool writes) { return writes ? Fault::kResent : Fault::kUnavailable; });
-  EXPECT_TRUE(settled_put(process.store(), "k", "a", Precondition::absent()).is(Errc::kAmbiguous));
 }
 
 }  // namespace fenced_store_test

@@ -14,7 +14,7 @@
 #include "coordinator/metrics.h"
 #include "coordinator/options.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
+#include "elector/sync_store.h"
 
 namespace muster {
 

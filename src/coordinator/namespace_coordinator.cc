@@ -86,7 +86,9 @@ NamespaceCoordinator::NamespaceCoordinator(std::string name_space, CoordinatorOp
                .on_control =
                    [this](const Revision& revision) {
                      if (driver_.election().leads(loop_.now())) control_.listed(revision);
-                   }},
+                   },
+               .on_self = [this](const std::optional<Revision>& revision,
+                                 MonoTime began) { registration_.listed(revision, began); }},
               Random(random_.next())),
       control_(
           loop_, store_, driver_.keys().control, config.id, options_.timings().request_timeout,

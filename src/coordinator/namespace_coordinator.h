@@ -9,16 +9,16 @@
 
 #include "base/loop.h"
 #include "base/mutex.h"
-#include "coordinator/control.h"
-#include "coordinator/election_driver.h"
 #include "coordinator/events.h"
 #include "coordinator/metrics.h"
 #include "coordinator/options.h"
 #include "coordinator/plugin_host.h"
-#include "coordinator/roster.h"
-#include "coordinator/store_failures.h"
-#include "coordinator/worker_registration.h"
 #include "core/limits/histogram.h"
+#include "elector/control.h"
+#include "elector/election_driver.h"
+#include "elector/roster.h"
+#include "elector/store_failures.h"
+#include "elector/worker_registration.h"
 #include "store/store.h"
 
 namespace muster {

@@ -6,8 +6,8 @@
 #include "base/mutex.h"
 #include "base/strong.h"
 #include "base/time.h"
-#include "coordinator/lease_guard.h"
 #include "core/election/epoch_fence.h"
+#include "elector/lease_guard.h"
 
 namespace muster {
 

@@ -9,8 +9,8 @@
 
 #include "base/loop.h"
 #include "coordinator/events.h"
-#include "coordinator/lease_guard.h"
 #include "coordinator/plugin.h"
+#include "elector/lease_guard.h"
 
 namespace muster {
 

@@ -1,6 +1,6 @@
 #include "coordinator/prometheus_text.h"
 
-#include "coordinator/prometheus_families.h"
+#include "base/metric_text.h"
 
 namespace muster {
 namespace {
@@ -9,17 +9,14 @@ double seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-void add_histogram(PrometheusFamilies& families, const char* name, const char* help,
-                   const CoordinatorMetrics& m) {
-  prometheus::ClientMetric& metric = families.add(name, help, prometheus::MetricType::Histogram);
-  std::uint64_t count = 0;
-  for (std::size_t i = 0; i < m.election_durations.size(); ++i) {
-    count += m.election_durations[i];
-    if (i >= m.election_duration_bounds.size()) continue;
-    metric.histogram.bucket.push_back({count, seconds(m.election_duration_bounds[i])});
+metric::Distribution election_durations(const CoordinatorMetrics& m) {
+  metric::Distribution distribution;
+  for (const auto bound : m.election_duration_bounds) {
+    distribution.bounds.push_back(seconds(bound));
   }
-  metric.histogram.sample_count = count;
-  metric.histogram.sample_sum = seconds(m.election_duration_sum);
+  distribution.counts = m.election_durations;
+  distribution.sum = seconds(m.election_duration_sum);
+  return distribution;
 }
 
 }  // namespace
@@ -27,7 +24,7 @@ void add_histogram(PrometheusFamilies& families, const char* name, const char* h
 std::string prometheus_text(const GlobalCoordinator& coordinator) {
   const CoordinatorMetrics m = coordinator.metrics();
   const Duration left = coordinator.lease_left();
-  PrometheusFamilies f("muster_coordinator_", coordinator.name_space());
+  metric::Text f("muster_coordinator_", {{"namespace", coordinator.name_space()}});
   f.gauge("leader", "1 while this worker leads", left > Duration(0) ? 1 : 0);
   f.gauge("epoch", "Epoch of the leadership as seen here",
           static_cast<double>(coordinator.epoch().value()));
@@ -37,13 +34,12 @@ std::string prometheus_text(const GlobalCoordinator& coordinator) {
           static_cast<double>(coordinator.active_workers().size()));
   f.counter("heartbeats_total", "Heartbeats sent", m.heartbeat_count);
   f.counter("heartbeat_failures_total", "Heartbeats that failed", m.heartbeat_failures);
-  f.gauges("heartbeat_latency_seconds", "Of the latest heartbeats; 0 while there are too few",
-           "quantile",
-           {{"0.5", seconds(m.heartbeat_latency.p50)},
-            {"0.95", seconds(m.heartbeat_latency.p95)},
-            {"0.99", seconds(m.heartbeat_latency.p99)}});
+  f.summary("heartbeat_latency_seconds", "Of the latest heartbeats; 0 while there are too few",
+            {{"0.5", seconds(m.heartbeat_latency.p50)},
+             {"0.95", seconds(m.heartbeat_latency.p95)},
+             {"0.99", seconds(m.heartbeat_latency.p99)}});
   f.counter("elections_total", "Times that this worker stood for election", m.election_count);
-  add_histogram(f, "election_duration_seconds", "How long elections took", m);
+  f.histogram("election_duration_seconds", "How long elections took", election_durations(m));
   f.counter("leader_changes_total", "Leaders seen", m.leader_changes);
   f.counter("worker_registrations_total", "Workers seen to appear", m.worker_registrations);
   f.counter("worker_timeouts_total", "Workers seen to fall silent", m.worker_timeouts);

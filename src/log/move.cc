@@ -1,5 +1,6 @@
 #include "log/move.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "log/archive.h"

@@ -1,5 +1,6 @@
 #include "platform/event_loop.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
@@ -19,6 +20,8 @@ namespace {
 
 /// Tasks that post tasks go on for so long before descriptors and timers have their turn.
 constexpr int kTaskRounds = 16;
+/// How long patient descriptors wait.
+constexpr Duration kPatience = 100us;
 
 void signal(const UniqueFd& eventfd) {
   const std::uint64_t one = 1;
@@ -30,9 +33,10 @@ void signal(const UniqueFd& eventfd) {
 
 EventLoop::EventLoop()
     : epoll_(::epoll_create1(EPOLL_CLOEXEC)),
+      patient_epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       alarm_(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  MUSTER_CHECK(epoll_.valid() && wake_.valid() && alarm_.valid());
+  MUSTER_CHECK(epoll_.valid() && patient_epoll_.valid() && wake_.valid() && alarm_.valid());
   for (const int fd : {wake_.get(), alarm_.get()}) {
     epoll_event event{};
     event.events = EPOLLIN;
@@ -83,16 +87,41 @@ void EventLoop::cancel(TimerId id) {
 }
 
 void EventLoop::watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready) {
-  epoll_event event{};
-  event.events = events;
-  event.data.fd = fd;
-  const int operation = watched_.contains(fd) ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-  MUSTER_CHECK(::epoll_ctl(epoll_.get(), operation, fd, &event) == 0);
-  watched_[fd] = std::make_shared<std::function<void(std::uint32_t)>>(std::move(ready));
+  std::shared_ptr<Watched>& watched = watched_[fd];
+  const bool known = watched != nullptr;
+  // A new one each time: the former callback may be running.
+  watched = std::make_shared<Watched>(Watched{std::move(ready), events, known && watched->patient});
+  control(known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, events);
 }
 
 void EventLoop::unwatch_fd(int fd) {
-  if (watched_.erase(fd) > 0) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  const auto found = watched_.find(fd);
+  if (found == watched_.end()) return;
+  ::epoll_ctl((found->second->patient ? patient_epoll_ : epoll_).get(), EPOLL_CTL_DEL, fd, nullptr);
+  if (found->second->patient) --patient_count_;
+  watched_.erase(found);
+}
+
+void EventLoop::set_patient(int fd, bool patient) {
+  Watched& watched = *watched_.at(fd);
+  if (watched.patient == patient) return;
+  control(EPOLL_CTL_DEL, fd, 0);
+  watched.patient = patient;
+  control(EPOLL_CTL_ADD, fd, watched.events);
+  if (!patient) {
+    --patient_count_;
+  } else if (patient_count_++ == 0) {
+    patient_busy_ = true;
+    patient_at_ = now() + kPatience;
+  }
+}
+
+void EventLoop::control(int operation, int fd, std::uint32_t events) {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  const UniqueFd& epoll = watched_.at(fd)->patient ? patient_epoll_ : epoll_;
+  MUSTER_CHECK(::epoll_ctl(epoll.get(), operation, fd, &event) == 0);
 }
 
 void EventLoop::run() {
@@ -108,6 +137,13 @@ bool EventLoop::run_until(MonoTime by) {
     wait(by);
   }
   return stopped_.load();
+}
+
+void EventLoop::run_once(MonoTime by) {
+  for (int round = 0; round < kTaskRounds && run_tasks(); ++round) {
+  }
+  run_timers();
+  if (!stopped_.load()) wait(by);
 }
 
 void EventLoop::stop() {
@@ -157,12 +193,30 @@ void EventLoop::set_alarm(MonoTime when) {
 
 void EventLoop::wait(MonoTime limit) {
   set_alarm(next_deadline(limit));
-  serve_descriptors(fall_asleep() ? -1 : 0);
+  if (patient_count_ > 0) return wait_patiently();
+  serve_descriptors(epoll_, fall_asleep() ? -1 : 0);
 }
 
-void EventLoop::serve_descriptors(int timeout_ms) {
+void EventLoop::wait_patiently() {
+  if (fall_asleep()) {
+    // Patient ones that were silent wake the loop; others are looked at when their time has come.
+    std::array<pollfd, 2> sets = {{{epoll_.get(), POLLIN, 0}, {patient_epoll_.get(), POLLIN, 0}}};
+    const Duration left = std::max<Duration>(patient_at_ - now(), Duration::zero());
+    const timespec until = {0, static_cast<long>(left.count())};
+    const int ready =
+        ::ppoll(sets.data(), patient_busy_ ? 1 : 2, patient_busy_ ? &until : nullptr, nullptr);
+    MUSTER_CHECK(ready >= 0 || errno == EINTR);
+    awake();
+  }
+  serve_descriptors(epoll_, 0);
+  if (patient_busy_ && now() < patient_at_) return;
+  patient_busy_ = serve_descriptors(patient_epoll_, 0);
+  patient_at_ = now() + kPatience;
+}
+
+bool EventLoop::serve_descriptors(const UniqueFd& epoll, int timeout_ms) {
   std::array<epoll_event, 64> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms);
+  const int count = ::epoll_wait(epoll.get(), events.data(), events.size(), timeout_ms);
   MUSTER_CHECK(count >= 0 || errno == EINTR);
   if (timeout_ms != 0) awake();
   for (int i = 0; i < count; ++i) {
@@ -176,9 +230,10 @@ void EventLoop::serve_descriptors(int timeout_ms) {
     // A callback may unwatch any descriptor, its own included, so it is held while it runs.
     const auto it = watched_.find(fd);
     if (it == watched_.end()) continue;
-    const auto ready = it->second;
-    (*ready)(events[static_cast<std::size_t>(i)].events);
+    const auto watched = it->second;
+    watched->ready(events[static_cast<std::size_t>(i)].events);
   }
+  return count > 0;
 }
 
 LoopThread::~LoopThread() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -34,11 +35,18 @@ class EventLoop final : public Loop {
   /// Calls `ready` with the epoll events whenever `fd` has one of `events`, until unwatch().
   void watch_fd(int fd, std::uint32_t events, std::function<void(std::uint32_t)> ready);
   void unwatch_fd(int fd);
+  /// A patient descriptor is looked at every 100 us and not at once, so that what comes meanwhile
+  /// is dealt with together. One that was silent for so long is heard at once again. Descriptors
+  /// are impatient until they are told otherwise, and again after unwatch_fd(). Others, timers and
+  /// tasks do not wait for patient ones. `fd` is watched.
+  void set_patient(int fd, bool patient);
 
   /// Runs until stop(). Tasks still queued then are dropped with the loop.
   void run();
   /// Runs until stop() or until `by`; true when stopped.
   bool run_until(MonoTime by);
+  /// One round: runs what is due, waits for something to happen, until `by` at most, and serves it.
+  void run_once(MonoTime by);
   /// Any thread, and signal handlers' threads; not a signal handler itself.
   void stop();
 
@@ -52,9 +60,13 @@ class EventLoop final : public Loop {
   /// False when there is something to do already.
   [[nodiscard]] bool fall_asleep() MUSTER_EXCLUDES(mutex_);
   void awake() MUSTER_EXCLUDES(mutex_);
-  void serve_descriptors(int timeout_ms) MUSTER_EXCLUDES(mutex_);
+  void wait_patiently() MUSTER_EXCLUDES(mutex_);
+  /// False when nothing had happened.
+  bool serve_descriptors(const UniqueFd& epoll, int timeout_ms) MUSTER_EXCLUDES(mutex_);
+  void control(int operation, int fd, std::uint32_t events);
 
   UniqueFd epoll_;
+  UniqueFd patient_epoll_;  ///< Of the patient descriptors alone.
   UniqueFd wake_;
   UniqueFd alarm_;
   std::optional<MonoTime> alarm_at_;  ///< What the alarm is set to; empty once it has rung.
@@ -65,7 +77,15 @@ class EventLoop final : public Loop {
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;
-  std::unordered_map<int, std::shared_ptr<std::function<void(std::uint32_t)>>> watched_;
+  struct Watched {
+    std::function<void(std::uint32_t)> ready;
+    std::uint32_t events;
+    bool patient;
+  };
+  std::unordered_map<int, std::shared_ptr<Watched>> watched_;
+  std::size_t patient_count_ = 0;
+  bool patient_busy_ = false;  ///< The last look at the patient ones found something.
+  MonoTime patient_at_{};      ///< When the next one is due.
 };
 
 /// An EventLoop on a thread of its own. Destroying it, from another thread, stops the loop and

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -31,15 +33,18 @@ auto uninterrupted(Call call) {
   return result;
 }
 
-Status done_or(int result, const std::string& doing) {
+/// What is read of /proc/locks: about a thousand locks.
+constexpr std::size_t kLocksBytes = 64 << 10;
+
+Status done_or(int result, std::string_view doing, std::string_view name = {}) {
   if (result == 0) return Done{};
-  return failure(errno, doing);
+  return failure(errno, doing, name);
 }
 
 }  // namespace
 
-Error failure(int error_number, const std::string& doing) {
-  const std::string prefix = "cannot " + doing + ": ";
+Error failure(int error_number, std::string_view doing, std::string_view name) {
+  const std::string prefix = "cannot " + std::string(doing) + std::string(name) + ": ";
   switch (error_number) {
     case ENOENT:
       return {Errc::kNotFound, prefix + "it does not exist"};
@@ -50,6 +55,11 @@ Error failure(int error_number, const std::string& doing) {
       return {Errc::kDenied, prefix + "the file system is read-only"};
     case ENOSPC:
       return {Errc::kUnavailable, prefix + "the disk is full, no space is left on it"};
+    case EFBIG:
+      return {Errc::kUnavailable,
+              prefix +
+                  "the file would be larger than this process may write; raise the limit "
+                  "(ulimit -f, LimitFSIZE=)"};
     case EDQUOT:
       return {Errc::kUnavailable, prefix + "the disk quota is used up"};
     case ENOTDIR:
@@ -67,7 +77,7 @@ Result<UniqueFd> open_or_make_directory(const std::string& path) {
     if (errno == ENOENT) {
       return {Errc::kNotFound, "cannot create " + path + ": its parent directory does not exist"};
     }
-    return failure(errno, "create " + path);
+    return failure(errno, "create ", path);
   }
   return open_directory(path);
 }
@@ -84,7 +94,7 @@ Status replace(int fd, const UniqueFd& by) {
 Result<UniqueFd> open_at(int directory, const std::string& name, int flags) {
   UniqueFd fd(uninterrupted(
       [&] { return ::openat(directory, name.c_str(), flags | O_CLOEXEC | O_NOCTTY, 0600); }));
-  if (!fd.valid()) return failure(errno, "open " + name);
+  if (!fd.valid()) return failure(errno, "open ", name);
   return fd;
 }
 
@@ -92,7 +102,7 @@ Result<Content> read(int directory, const std::string& name, std::size_t bytes_m
   auto fd = open_at(directory, name, O_RDONLY | O_NOFOLLOW);
   if (!fd) return fd.error();
   struct stat info {};
-  if (::fstat(fd->get(), &info) != 0) return failure(errno, "examine " + name);
+  if (::fstat(fd->get(), &info) != 0) return failure(errno, "examine ", name);
   if (!S_ISREG(info.st_mode)) return {Errc::kCorrupt, name + " is not a regular file"};
   Content content;
   content.size = static_cast<std::uint64_t>(info.st_size);
@@ -140,11 +150,11 @@ Status sync_all(int fd) {
 
 Status make_directory(int directory, const std::string& name) {
   if (::mkdirat(directory, name.c_str(), 0700) == 0 || errno == EEXIST) return Done{};
-  return failure(errno, "create the directory " + name);
+  return failure(errno, "create the directory ", name);
 }
 
 Status rename(int directory, const std::string& from, const std::string& to) {
-  return done_or(::renameat(directory, from.c_str(), directory, to.c_str()), "write " + to);
+  return done_or(::renameat(directory, from.c_str(), directory, to.c_str()), "write ", to);
 }
 
 bool exchange(int directory, const std::string& a, const std::string& b) {
@@ -152,7 +162,7 @@ bool exchange(int directory, const std::string& a, const std::string& b) {
 }
 
 Status unlink(int directory, const std::string& name) {
-  return done_or(::unlinkat(directory, name.c_str(), 0), "remove " + name);
+  return done_or(::unlinkat(directory, name.c_str(), 0), "remove ", name);
 }
 
 bool remove_if_empty(int directory, const std::string& name) {
@@ -167,14 +177,14 @@ Result<FileId> id_of(int fd) {
 
 Result<FileId> id_at(const std::string& path) {
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return failure(errno, "examine " + path);
+  if (::stat(path.c_str(), &info) != 0) return failure(errno, "examine ", path);
   return FileId{info.st_dev, info.st_ino};
 }
 
 Result<FileId> id_at(int directory, const std::string& name) {
   struct stat info {};
   if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
-    return failure(errno, "examine " + name);
+    return failure(errno, "examine ", name);
   }
   return FileId{info.st_dev, info.st_ino};
 }
@@ -182,8 +192,9 @@ Result<FileId> id_at(int directory, const std::string& name) {
 Result<std::vector<Entry>> entries(int directory, const std::string& name) {
   auto fd = open_at(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!fd) return fd.error();
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(::dup(fd->get())), ::closedir);
-  if (!stream) return failure(errno, "list " + name);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd->get()), ::closedir);
+  if (!stream) return failure(errno, "list ", name);
+  const int listed = fd->release();  // Of the stream now.
   std::vector<Entry> found;
   while (true) {
     errno = 0;
@@ -194,12 +205,12 @@ Result<std::vector<Entry>> entries(int directory, const std::string& name) {
     bool is_directory = entry->d_type == DT_DIR;
     if (entry->d_type == DT_UNKNOWN) {
       struct stat info {};
-      is_directory = ::fstatat(fd->get(), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      is_directory = ::fstatat(listed, entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
                      S_ISDIR(info.st_mode);
     }
     found.push_back({std::string(entry_name), is_directory});
   }
-  if (errno != 0) return failure(errno, "list " + name);
+  if (errno != 0) return failure(errno, "list ", name);
   return found;
 }
 
@@ -282,6 +293,30 @@ int FileLock::holder() const {
   return static_cast<int>(parse_unsigned(trim(*text)).value_or(0));
 }
 
+// Lines of /proc/locks: "1: FLOCK  ADVISORY  WRITE 708 08:01:131 0 EOF".
+int flock_holder(int fd) {
+  struct stat info {};
+  const auto table = open_at(AT_FDCWD, "/proc/locks", O_RDONLY);
+  if (!table || ::fstat(fd, &info) != 0) return 0;
+  const auto text = read_at(table->get(), 0, kLocksBytes);
+  if (!text) return 0;
+  std::array<char, 64> place{};
+  std::snprintf(place.data(), place.size(), " %02x:%02x:%llu ", major(info.st_dev),
+                minor(info.st_dev), static_cast<unsigned long long>(info.st_ino));
+  for (const std::string_view line : split(*text, '\n')) {
+    const auto at = line.find(place.data());
+    // One that waits for a lock has an arrow before the kind.
+    if (at == line.npos || line.find(": FLOCK ") == line.npos) continue;
+    const auto before = line.substr(0, at);
+    const auto pid = parse_unsigned(before.substr(before.rfind(' ') + 1));
+    // Whoever took the lock may have ended, and another that has the file from it goes on.
+    if (pid && *pid > 0 && (::kill(static_cast<pid_t>(*pid), 0) == 0 || errno == EPERM)) {
+      return static_cast<int>(*pid);
+    }
+  }
+  return 0;
+}
+
 FileWaiter::FileWaiter()
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       inotify_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
@@ -295,7 +330,15 @@ Status FileWaiter::watch(int fd) {
   }
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), IN_MODIFY);
-  if (watch < 0) return failure(errno, "watch the store's journal");
+  if (watch < 0) {
+    const int why = errno;
+    if (why == ENOENT && ::access("/proc/self/fd", F_OK) != 0) {
+      return {Errc::kUnavailable,
+              "cannot watch the store's journal: /proc is not mounted here; mount it (mount -t "
+              "proc proc /proc)"};
+    }
+    return failure(why, "watch the store's journal");
+  }
   // The kernel has ended the old watch by itself if its file is gone.
   if (watched_ >= 0 && watched_ != watch) (void)::inotify_rm_watch(inotify_.get(), watched_);
   watched_ = watch;

@@ -15,8 +15,9 @@
 /// Nothing here retries, except calls interrupted by a signal. Any thread.
 namespace muster::files {
 
-/// One sentence for a failed call: "cannot `doing`: the disk is full".
-[[nodiscard]] Error failure(int error_number, const std::string& doing);
+/// One sentence for a failed call: "cannot `doing` `name`: the disk is full". The two are apart so
+/// that a caller allocates nothing before it has read errno, which malloc may change.
+[[nodiscard]] Error failure(int error_number, std::string_view doing, std::string_view name = {});
 
 /// Makes the directory (mode 0700) if it is absent and its parent is there, and opens it.
 [[nodiscard]] Result<UniqueFd> open_or_make_directory(const std::string& path);
@@ -84,6 +85,9 @@ struct Entry {
 /// Takes an exclusive lock (flock) on an open file or directory. False when another holds it.
 [[nodiscard]] Result<bool> try_flock(int fd);
 void release_flock(int fd);
+/// The process that has such a lock on the file, whatever program it runs, as the kernel tells it;
+/// 0 when it does not: without /proc, or from outside of a container.
+[[nodiscard]] int flock_holder(int fd);
 
 /// An exclusive lock between processes, and between two of these in one process. The kernel
 /// releases it when its holder dies, however that comes about. One thread.

@@ -27,4 +27,14 @@ int raise_descriptor_limit() {
   return static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
 }
 
+Status need_descriptors(int count) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count)) {
+    return Done{};
+  }
+  return {Errc::kUnavailable, "this process may have " + std::to_string(limit.rlim_cur) +
+                                  " files open and needs " + std::to_string(count) +
+                                  "; raise the limit (ulimit -n, LimitNOFILE=)"};
+}
+
 }  // namespace muster

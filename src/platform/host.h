@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "base/result.h"
+
 namespace muster {
 
 [[nodiscard]] std::string host_name();
@@ -11,5 +13,7 @@ namespace muster {
 
 /// How many descriptors this process may have open, once it has asked for as many as it may.
 [[nodiscard]] int raise_descriptor_limit();
+/// An error names the limit when this process may have fewer than `count` descriptors open.
+[[nodiscard]] Status need_descriptors(int count);
 
 }  // namespace muster

@@ -15,20 +15,29 @@
 namespace muster {
 namespace {
 
-sigset_t stop_set() {
+sigset_t stop_set(StopSignals::HangUp hang_up) {
   sigset_t set;
   ::sigemptyset(&set);
   ::sigaddset(&set, SIGTERM);
   ::sigaddset(&set, SIGINT);
+  struct sigaction current {};
+  MUSTER_CHECK(::sigaction(SIGHUP, nullptr, &current) == 0);
+  const bool ignored = current.sa_handler == SIG_IGN;
+  if (hang_up == StopSignals::HangUp::kStops && !ignored) ::sigaddset(&set, SIGHUP);
   return set;
+}
+
+void ignore_signal(int number) {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  MUSTER_CHECK(::sigaction(number, &ignore, nullptr) == 0);
 }
 
 }  // namespace
 
-StopSignals::StopSignals() {
-  const sigset_t set = stop_set();
-  MUSTER_CHECK(::pthread_sigmask(SIG_BLOCK, &set, nullptr) == 0);
-  signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
+StopSignals::StopSignals(HangUp hang_up) : set_(stop_set(hang_up)) {
+  MUSTER_CHECK(::pthread_sigmask(SIG_BLOCK, &set_, nullptr) == 0);
+  signals_.reset(::signalfd(-1, &set_, SFD_CLOEXEC));
   requests_.reset(::eventfd(0, EFD_CLOEXEC));
   MUSTER_CHECK(signals_.get() >= 0 && requests_.get() >= 0);
 }
@@ -54,8 +63,7 @@ bool StopSignals::wait_ms(int limit) {
     signalfd_siginfo taken{};
     MUSTER_CHECK(::read(signals_.get(), &taken, sizeof taken) == sizeof taken);
   }
-  const sigset_t set = stop_set();
-  MUSTER_CHECK(::pthread_sigmask(SIG_UNBLOCK, &set, nullptr) == 0);
+  MUSTER_CHECK(::pthread_sigmask(SIG_UNBLOCK, &set_, nullptr) == 0);
   return true;
 }
 
@@ -64,9 +72,11 @@ void StopSignals::request() {
 }
 
 void ignore_broken_pipes() {
-  struct sigaction ignore {};
-  ignore.sa_handler = SIG_IGN;
-  MUSTER_CHECK(::sigaction(SIGPIPE, &ignore, nullptr) == 0);
+  ignore_signal(SIGPIPE);
+}
+
+void ignore_file_size_signal() {
+  ignore_signal(SIGXFSZ);
 }
 
 }  // namespace muster

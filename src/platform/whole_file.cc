@@ -14,7 +14,7 @@ namespace {
 Status fill(int fd, const std::string& name, std::string_view bytes, Readers readers) {
   if (Status status = write_at(fd, 0, bytes); !status) return status;
   if (::fchmod(fd, readers == Readers::kOwner ? 0600 : 0644) != 0) {
-    return failure(errno, "set the permissions of " + name);
+    return failure(errno, "set the permissions of ", name);
   }
   return sync(fd);
 }
@@ -25,7 +25,7 @@ Status link(int directory, const std::string& from, const std::string& to) {
     return unlink(directory, from);
   }
   if (errno == EEXIST) return {Errc::kConflict, to + " already exists"};
-  return failure(errno, "write " + to);
+  return failure(errno, "write ", to);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@ using record::Json;
 
 // As many digits as the largest number has, so that the order of keys is the order of numbers.
 constexpr std::size_t kDigits = 20;
+/// Longer than any lane is remembered, and nothing added overflows.
+constexpr Duration kSilentMax = 100 * 365 * 24h;
 
 std::optional<std::int64_t> parse_signed(std::string_view text) {
   std::int64_t value = 0;
@@ -48,7 +50,7 @@ Result<Total> decode_total(std::string_view body) {
   const auto value = json.find("value");
   const auto epoch = record::number(json, "epoch");
   const auto lanes = json.find("lanes");
-  const auto updated = record::number(json, "updatedAt");
+  const auto updated = record::wall(json, "updatedAt");
   if (value == json.end() || !value->is_number_integer() || !epoch || lanes == json.end() ||
       !lanes->is_object() || !updated) {
     return {Errc::kCorrupt, "the total lacks its value, epoch, time or lanes"};
@@ -59,11 +61,12 @@ Result<Total> decode_total(std::string_view body) {
   Total total;
   total.value = value->get<std::int64_t>();
   total.epoch = Epoch(*epoch);
-  total.updated_at = wall_from_ms(static_cast<std::int64_t>(*updated));
+  total.updated_at = *updated;
   for (const auto& [name, lane] : lanes->items()) {
     if (!lane.is_array() || lane.size() != 2 || !lane[0].is_number_unsigned() ||
-        !lane[1].is_number_unsigned()) {
-      return {Errc::kCorrupt, "a lane of the total is not two numbers"};
+        !lane[1].is_number_unsigned() ||
+        lane[1].get<std::uint64_t>() > static_cast<std::uint64_t>(to_ms(kSilentMax))) {
+      return {Errc::kCorrupt, "a lane of the total is not two numbers, or was silent for ever"};
     }
     total.lanes[name] = {lane[0].get<std::uint64_t>(),
                          std::chrono::milliseconds(lane[1].get<std::uint64_t>())};

@@ -47,12 +47,16 @@ TEST(CounterRecordsTest, TotalsAreReadBack) {
 }
 
 TEST(CounterRecordsTest, DamagedTotalsAreCorrupt) {
-  for (const char* body : {"", "[]", "{}", R"({"value":"1","epoch":1,"lanes":{},"updatedAt":1})",
-                           R"({"value":9223372036854775808,"epoch":1,"lanes":{},"updatedAt":1})",
-                           R"({"value":1,"epoch":"1","lanes":{},"updatedAt":1})",
-                           R"({"value":1,"epoch":1,"lanes":[],"updatedAt":1})",
-                           R"({"value":1,"epoch":1,"lanes":{"a":1},"updatedAt":1})",
-                           R"({"value":1,"epoch":1,"lanes":{"a":[1,-1]},"updatedAt":1})"}) {
+  for (const char* body :
+       {"", "[]", "{}", R"({"value":"1","epoch":1,"lanes":{},"updatedAt":1})",
+        R"({"value":9223372036854775808,"epoch":1,"lanes":{},"updatedAt":1})",
+        R"({"value":1,"epoch":"1","lanes":{},"updatedAt":1})",
+        R"({"value":1,"epoch":1,"lanes":[],"updatedAt":1})",
+        R"({"value":1,"epoch":1,"lanes":{"a":1},"updatedAt":1})",
+        R"({"value":1,"epoch":1,"lanes":{"a":[1,-1]},"updatedAt":1})",
+        // As durations and times these would overflow.
+        R"({"value":1,"epoch":1,"lanes":{"a":[1,9223372036854775]},"updatedAt":1})",
+        R"({"value":1,"epoch":1,"lanes":{},"updatedAt":18446744073709551615})"}) {
     EXPECT_TRUE(decode_total(body).is(Errc::kCorrupt)) << body;
   }
 }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "coordinator/settled_put.h"
 #include "core/election/records.h"
+#include "elector/settled_put.h"
 
 namespace muster {
 namespace {

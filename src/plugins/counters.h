@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "coordinator/nonces.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
 #include "core/election/lease.h"
+#include "elector/nonces.h"
+#include "elector/sync_store.h"
 #include "platform/system_clock.h"
 #include "plugins/counter_records.h"
 

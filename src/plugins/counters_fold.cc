@@ -1,7 +1,7 @@
 // The leader's part of the counters.
 
 #include "base/log.h"
-#include "coordinator/settled_put.h"
+#include "elector/settled_put.h"
 #include "plugins/counters.h"
 
 namespace muster {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "coordinator/testing.h"
+#include "elector/testing.h"
 
 namespace muster {
 namespace counters_test {

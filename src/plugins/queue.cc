@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "coordinator/settled_put.h"
 #include "core/election/records.h"
+#include "elector/settled_put.h"
 #include "plugins/record_json.h"
 
 namespace muster {

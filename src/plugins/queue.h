@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/nonces.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
 #include "core/election/lease.h"
+#include "elector/nonces.h"
+#include "elector/sync_store.h"
 #include "platform/system_clock.h"
 #include "plugins/queue_claimer.h"
 #include "plugins/queue_dispatcher.h"

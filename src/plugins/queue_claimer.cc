@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "coordinator/settled_put.h"
+#include "elector/settled_put.h"
 
 namespace muster::queue {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "coordinator/lease_guard.h"
-#include "coordinator/nonces.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
+#include "elector/lease_guard.h"
+#include "elector/nonces.h"
+#include "elector/sync_store.h"
 #include "plugins/queue_options.h"
 #include "plugins/queue_records.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "coordinator/settled_put.h"
+#include "elector/settled_put.h"
 
 namespace muster::queue {
 namespace {

@@ -35,12 +35,6 @@ std::optional<unsigned> small_number(const Json& json, const char* name) {
   return static_cast<unsigned>(*value);
 }
 
-std::optional<WallTime> wall(const Json& json, const char* name) {
-  const auto value = record::number(json, name);
-  if (!value) return {};
-  return wall_from_ms(static_cast<std::int64_t>(*value));
-}
-
 std::optional<ClaimState> state_of(const Json& json) {
   const auto name = record::text(json, "state");
   for (const auto& [state, text] : kStates) {
@@ -58,7 +52,7 @@ Result<Message> message_of(const Json& json) {
   if (!json.is_object()) return corrupt("the message is not a JSON object");
   const auto id = record::text(json, "id");
   const auto payload = record::text(json, "payload");
-  const auto enqueued = wall(json, "enqueuedAt");
+  const auto enqueued = record::wall(json, "enqueuedAt");
   if (!id || !payload || !enqueued) return corrupt("the message lacks its id, payload or time");
   return Message{*id, *payload, *enqueued};
 }
@@ -146,7 +140,7 @@ Result<Board> decode_board(std::string_view body) {
     if (!ticket.is_object()) return corrupt("a ticket is not a JSON object");
     const auto id = record::text(ticket, "id");
     const auto attempts = small_number(ticket, "attempts");
-    const auto created = wall(ticket, "createdAt");
+    const auto created = record::wall(ticket, "createdAt");
     const auto revision = record::text(ticket, "revision");
     if (!id || !attempts || !created) return corrupt("a ticket lacks its id, attempts or time");
     board.tickets.push_back(
@@ -168,7 +162,7 @@ Result<DeadLetter> decode_dead_letter(std::string_view body) {
   Result<Message> message = message_of(json);
   if (!message) return message.error();
   const auto attempts = small_number(json, "attempts");
-  const auto died = wall(json, "diedAt");
+  const auto died = record::wall(json, "diedAt");
   if (!attempts || !died) return corrupt("the dead letter lacks its attempts or time");
   return DeadLetter{
       *std::move(message), *attempts, record::text(json, "reason").value_or(""), *died, {}};

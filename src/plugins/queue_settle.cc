@@ -1,7 +1,7 @@
 // How the leader ends what is over: buries, clears, sweeps.
 
 #include "base/log.h"
-#include "coordinator/settled_put.h"
+#include "elector/settled_put.h"
 #include "plugins/queue_dispatcher.h"
 
 namespace muster::queue {

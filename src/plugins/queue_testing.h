@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "coordinator/testing.h"
+#include "elector/testing.h"
 #include "plugins/queue.h"
 
 namespace muster::testing {

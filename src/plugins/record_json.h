@@ -6,14 +6,21 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_bounds.h"
+#include "base/time.h"
+
 /// How the plugins read and write the JSON of their objects: what is absent or of another type
 /// is told apart from a value, and nothing throws.
 namespace muster::record {
 
 using Json = nlohmann::json;
 
-/// Not an object when the text is none.
+/// The end of the year 9999, in milliseconds: no calendar goes on, and nothing added overflows.
+inline constexpr std::uint64_t kTimeMax = 253'402'300'799'000;
+
+/// Not an object when the text is none, or takes more memory than an honest writer needs.
 [[nodiscard]] inline Json parse(std::string_view text) {
+  if (!check_json_bounds(text)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 [[nodiscard]] inline std::string dump(const Json& json) {
@@ -23,6 +30,11 @@ using Json = nlohmann::json;
   const auto it = json.find(name);
   if (it == json.end() || !it->is_number_unsigned()) return {};
   return it->get<std::uint64_t>();
+}
+[[nodiscard]] inline std::optional<WallTime> wall(const Json& json, const char* name) {
+  const auto value = number(json, name);
+  if (!value || *value > kTimeMax) return {};
+  return wall_from_ms(static_cast<std::int64_t>(*value));
 }
 [[nodiscard]] inline std::optional<std::string> text(const Json& json, const char* name) {
   const auto it = json.find(name);

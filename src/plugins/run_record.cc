@@ -3,14 +3,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "plugins/record_json.h"
+
 namespace muster {
 namespace {
 
 using Json = nlohmann::json;
 
-// Exact in every JSON reader; as milliseconds it is far beyond any date that a calendar holds.
+// Exact in every JSON reader.
 constexpr std::uint64_t kNumberMax = (1ULL << 53) - 1;
-constexpr std::uint64_t kTimeMax = 253'402'300'799'000;  // The end of the year 9999.
 constexpr RunState kStates[] = {RunState::kScheduled, RunState::kClaimed, RunState::kSucceeded,
                                 RunState::kFailed, RunState::kInterrupted};
 
@@ -66,12 +67,12 @@ std::string encode(const RunRecord& record) {
 }
 
 Result<RunRecord> decode_run_record(std::string_view body) {
-  const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const Json json = record::parse(body);
   if (!json.is_object()) return {Errc::kCorrupt, "run record: not a JSON object"};
   const auto cron = text(json, "cron");
   const auto zone = text(json, "zone");
-  const auto last_due = number(json, "lastDue", kTimeMax);
-  const auto previous_due = number(json, "previousDue", kTimeMax);
+  const auto last_due = number(json, "lastDue", record::kTimeMax);
+  const auto previous_due = number(json, "previousDue", record::kTimeMax);
   const auto epoch = number(json, "epoch", kNumberMax);
   const auto attempt = number(json, "attempt", kNumberMax);
   const auto nonce = text(json, "nonce");

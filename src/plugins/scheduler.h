@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
+#include "elector/sync_store.h"
 #include "platform/system_clock.h"
 #include "plugins/cron.h"
 #include "plugins/run_record.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/lease_guard.h"
-#include "coordinator/sync_store.h"
+#include "elector/lease_guard.h"
+#include "elector/sync_store.h"
 #include "platform/event_loop.h"
 #include "store/memory/memory_store.h"
 

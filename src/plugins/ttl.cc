@@ -4,19 +4,18 @@
 #include <utility>
 
 #include "base/log.h"
+#include "plugins/record_json.h"
 
 namespace muster {
 namespace {
 
-using Json = nlohmann::json;
+using record::Json;
 
 constexpr const char* kTombstone = "muster.ttl";
 // Leases and workers say when they expire, too, for people. They are no records of ours.
 constexpr std::string_view kCoordinator = "plugin=coordinator/";
 
-Json parse(std::string_view body) {
-  return Json::parse(body, nullptr, /*allow_exceptions=*/false);
-}
+using record::parse;
 
 /// None for what is no time, and for times so far off that arithmetic with them could overflow.
 std::optional<WallTime> time_field(const Json& json, const char* name) {

@@ -10,7 +10,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "coordinator/plugin.h"
-#include "coordinator/sync_store.h"
+#include "elector/sync_store.h"
 #include "platform/system_clock.h"
 
 namespace muster {

@@ -1,6 +1,7 @@
 #include "plugins/zone_rule.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 

@@ -24,7 +24,7 @@ class Anteroom {
     std::size_t waiting_max = 4'096;
     Duration patience = 2s;
   };
-  using Guest = int;
+  using Guest = std::uint64_t;  ///< Never given twice.
   struct Turn {
     std::vector<Guest> begin;
     std::vector<Guest> close;  ///< For somebody else; they are forgotten here.

@@ -29,9 +29,20 @@ TEST(AnteroomTest, WhoeverComesBeginsAtOnceWhileThereIsPlace) {
   EXPECT_FALSE(room.waiting());
 }
 
+// A server that stands for years sees more connections than an int can count.
+TEST(AnteroomTest, NumbersOfGuestsDoNotOverflow) {
+  const Anteroom::Guest later = Anteroom::Guest{1} << 40U;
+  Anteroom room({.each_max = 1});
+  room.came(1, "a");
+  room.came(1 + later, "a");
+  EXPECT_THAT(room.next(kNow).begin, ElementsAre(1));
+  room.left(1);
+  EXPECT_THAT(room.next(kNow).begin, ElementsAre(1 + later));
+}
+
 TEST(AnteroomTest, AHostThatFillsItsPlacesKeepsNobodyElseOut) {
   Anteroom room({.each_max = 2, .all_max = 100});
-  for (int i = 0; i < 50; ++i) room.came(i, "flooder");
+  for (Anteroom::Guest i = 0; i < 50; ++i) room.came(i, "flooder");
   room.came(50, "other");
   const auto turn = room.next(kNow);
   EXPECT_THAT(turn.begin, ::testing::UnorderedElementsAre(0, 1, 50));

@@ -14,6 +14,8 @@ const char* to_string(Breach breach) {
       return "resets";
     case Breach::kEmptyFrames:
       return "empty-frames";
+    case Breach::kUntaken:
+      return "untaken";
   }
   return "unknown";
 }

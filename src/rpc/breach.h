@@ -9,8 +9,9 @@ enum class Breach {
   kHeaders,      ///< Headers far longer than is allowed, again and again.
   kResets,       ///< Streams opened and reset, as in a rapid reset attack.
   kEmptyFrames,  ///< Frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA and the like.
+  kUntaken,      ///< It does not take what it is sent, and asks for more.
 };
-/// For a log and a label of a metric: "protocol", "headers", "resets", "empty-frames".
+/// For a log and a label of a metric: "protocol", "headers", "resets", "empty-frames", "untaken".
 [[nodiscard]] const char* to_string(Breach breach);
 
 }  // namespace muster::rpc

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -10,35 +11,64 @@ namespace muster::rpc {
 
 /// How many bytes clients make a server keep: requests that are not whole or not dealt with yet,
 /// and answers that their clients have not taken. Each client has a share, however many connections
-/// and calls it has, and all have one together. Whoever holds nothing yet may always hold one
-/// thing, unless all together hold too much: a long answer is no flood. Pure; one thread.
+/// and calls it has, and all have one together. A client that holds next to nothing may hold one
+/// thing more than its share, unless all together hold too much: a long answer is no flood. The
+/// last quarter of what all have is for clients that hold little, and servers have their shares
+/// beside it, so that a few clients that hold all they may keep nobody else out. Pure; one thread.
 class ByteBudget {
  public:
   struct Options {
     std::size_t each_max = 32 << 20;
     std::size_t all_max = 256 << 20;
+    /// A client that holds no more holds little.
+    std::size_t little = 256 << 10;
   };
+  enum class Whose { kClient, kServer };
   /// What one client holds. It outlives what was taken from it.
   class Account {
    public:
-    explicit Account(ByteBudget& budget) : budget_(budget) {}
+    Account(ByteBudget& budget, Whose whose) : budget_(budget), whose_(whose) {}
     /// False when that is too much; nothing is taken then.
     [[nodiscard]] bool take(std::size_t bytes) {
       const Options& most = budget_.options_;
-      if (budget_.held_ + bytes > most.all_max && budget_.held_ > 0) return false;
-      if (held_ + bytes > most.each_max && held_ > 0) return false;
-      held_ += bytes;
-      budget_.held_ += bytes;
+      if (held_ + bytes > most.each_max && held_ > most.each_max / kLittle) return false;
+      const std::size_t all_max =
+          held_ + bytes <= most.little ? most.all_max : most.all_max - most.all_max / 4;
+      if (whose_ == Whose::kClient && budget_.held_ + bytes > all_max && budget_.held_ > held_)
+        return false;
+      add(bytes);
+      if (held_ > most.each_max) with_long_ = held_;
       return true;
+    }
+    /// For what is there whatever is said here, such as a refusal: it is taken in any case. False
+    /// when this client holds an eighth of its share more than it may, or than it was allowed to:
+    /// it is to be cut off.
+    [[nodiscard]] bool owe(std::size_t bytes) {
+      const Options& most = budget_.options_;
+      add(bytes);
+      if (held_ > std::max(most.each_max, with_long_) + most.each_max / 8) return false;
+      return whose_ == Whose::kServer || held_ <= most.little ||
+             budget_.held_ <= most.all_max + most.all_max / 8;
     }
     void give_back(std::size_t bytes) {
       held_ -= bytes;
       budget_.held_ -= bytes;
+      if (held_ <= budget_.options_.each_max) with_long_ = 0;
     }
 
    private:
+    /// Who holds no more than this part of a share may hold one long thing: the call that it is of.
+    static constexpr std::size_t kLittle = 128;
+
+    void add(std::size_t bytes) {
+      held_ += bytes;
+      budget_.held_ += bytes;
+    }
+
     ByteBudget& budget_;
+    const Whose whose_;
     std::size_t held_ = 0;
+    std::size_t with_long_ = 0;  ///< Held when it was allowed one long thing; zero without one.
   };
   using AccountPtr = std::shared_ptr<Account>;
 
@@ -47,12 +77,12 @@ class ByteBudget {
   ByteBudget& operator=(const ByteBudget&) = delete;
 
   /// Of that name; the budget outlives it.
-  [[nodiscard]] AccountPtr account(const std::string& client) {
+  [[nodiscard]] AccountPtr account(const std::string& client, Whose whose = Whose::kClient) {
     auto& known = accounts_[client];
     AccountPtr account = known.lock();
     if (account) return account;
     // Gone ones go when there are twice as many as were left the last time.
-    account = std::make_shared<Account>(*this);
+    account = std::make_shared<Account>(*this, whose);
     known = account;
     if (accounts_.size() >= sweep_at_) {
       std::erase_if(accounts_, [](const auto& each) { return each.second.expired(); });

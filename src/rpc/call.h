@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -38,7 +39,7 @@ class Call {
   /// The host it comes from, without a port.
   [[nodiscard]] virtual std::string remote() const = 0;
   /// Calls with the same number share a connection.
-  [[nodiscard]] virtual int connection() { return 0; }
+  [[nodiscard]] virtual std::uint64_t connection() const { return 0; }
   /// What the client sent beside the message under this name; empty when nothing.
   [[nodiscard]] virtual std::string metadata(const std::string&) const { return {}; }
   /// The client is gone, or the call has ended: nothing reaches it any more.
@@ -46,17 +47,25 @@ class Call {
 
   /// The next message; none when the client will send no more.
   virtual void read(std::function<void(std::optional<std::string>)> done) = 0;
+  /// The only message, once the client has ended its side: a call that has more of them ends with
+  /// INTERNAL instead. None when there is none.
+  virtual void read_single(std::function<void(std::optional<std::string>)> done) {
+    read(std::move(done));
+  }
   virtual void write(Payload message, std::function<void()> done) = 0;
   /// The same for a message that another write follows at once: it may leave with that one.
   virtual void write_ahead(Payload message, std::function<void()> done) {
     write(std::move(message), std::move(done));
   }
   virtual void finish(RpcStatus status) = 0;
+  /// The same, for a call that there is no place for: it counts as none.
+  virtual void turn_away(RpcStatus status) { finish(std::move(status)); }
   /// Writes the last message and finishes with OK.
   virtual void reply(Payload message) = 0;
   /// Called once, when the call is over in any way. Replaces one set before.
   virtual void on_over(std::function<void()> over) = 0;
-  /// Ends it without waiting for the client to take what was written: it hears CANCELLED.
+  /// Ends it without waiting for the client to take what was written: it hears CANCELLED. It is
+  /// over then.
   virtual void cut() = 0;
 
   /// Who is calling, once whoever guards this server has found out; null before.

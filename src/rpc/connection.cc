@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "rpc/socket_bio.h"
+#include "platform/pki/socket_bio.h"
 
 namespace muster::rpc {
 namespace {
@@ -23,26 +23,12 @@ namespace {
 /// next turn.
 constexpr std::size_t kChunk = 64 * 1024;
 constexpr std::size_t kSentAtOnceMax = 16 * kChunk;
+/// What may still be on its way from a client when the server has nothing more to say.
+constexpr std::size_t kDiscardedMax = 8 << 20;
 constexpr std::string_view kAlpn = "h2";
-
-constexpr const char* kClosed = "the other side closed the connection";
 
 std::string describe(int error) {
   return std::system_category().message(error);
-}
-
-/// What OpenSSL says about the call that has just failed; `error` is the system's.
-std::string describe_tls(const SSL* ssl, int error) {
-  const unsigned long code = ERR_get_error();
-  if (code == 0) return error == 0 ? kClosed : describe(error);
-  const int reason = ERR_GET_REASON(code);
-  if (reason == SSL_R_UNEXPECTED_EOF_WHILE_READING) return kClosed;
-  const char* text = ERR_reason_error_string(code);
-  std::string all = text == nullptr ? "error " + std::to_string(reason) : text;
-  if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) {
-    all += std::string(" (") + X509_verify_cert_error_string(SSL_get_verify_result(ssl)) + ")";
-  }
-  return all;
 }
 
 }  // namespace
@@ -105,7 +91,8 @@ void Connection::begin() {
   // refused for sockets that are none of TCP, and nothing depends on it.
   (void)::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (ssl_) {
-    BIO* socket = new_socket_bio(fd_.get());
+    BIO* socket = pki::new_socket_bio(fd_.get());
+    // Without memory only: nothing has come from the other side yet.
     MUSTER_CHECK(socket != nullptr);
     SSL_set_bio(ssl_.get(), socket, socket);
     SSL_set_mode(ssl_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
@@ -141,7 +128,7 @@ void Connection::end(Error why) {
   }
   ssl_.reset();
   fd_.reset();
-  outgoing_ = {};
+  outgoing_ = std::string();
   if (const auto ended = std::exchange(hooks_.ended, {})) ended(why);
 }
 
@@ -156,6 +143,12 @@ void Connection::look() {
     if (now - begun_at_ < options_.ready_within) return;
     trouble_ = awaited();
     return end({Errc::kUnavailable, trouble_.text});
+  }
+  // Bytes now and then are not enough: they would keep all that waits behind them.
+  if (untaken() > 0 && now - outgoing_since_ >= options_.taken_within) {
+    const std::string why = "it takes nothing of what is sent to it";
+    session_.give_up_on(Breach::kUntaken, why);
+    return end({Errc::kUnavailable, why});
   }
   if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
     return end({Errc::kUnavailable, "the other side fell silent"});
@@ -177,7 +170,7 @@ Trouble Connection::awaited() const {
 void Connection::watch() {
   if (!fd_.valid()) return;
   std::uint32_t events = EPOLLIN;
-  if (connecting_ || tls_writes_ || sent_ < outgoing_.size()) events |= EPOLLOUT;
+  if (connecting_ || tls_writes_ || untaken() > 0) events |= EPOLLOUT;
   if (events == watched_) return;
   watched_ = events;
   loop_.watch_fd(fd_.get(), events, [this](std::uint32_t what) { happened(what); });
@@ -207,10 +200,19 @@ void Connection::happened(std::uint32_t events) {
   if (io == Io::kGone) return end({Errc::kUnavailable, trouble_.text});
   end_if_over();
   watch();
+  if (came_ > 0 && fd_.valid()) choose_pace();
+}
+
+void Connection::choose_pace() {
+  const bool patient = pace_.read(std::exchange(came_, 0), heard_at_);
+  if (std::exchange(patient_, patient) != patient) loop_.set_patient(fd_.get(), patient);
 }
 
 void Connection::end_if_over() {
-  if (!fd_.valid() || !session_.over() || sent_ < outgoing_.size()) return;
+  if (!fd_.valid()) return;
+  // One that is cut off is told why as far as it takes that now, and not waited for.
+  const bool told = untaken() == 0 && session_.over();
+  if (!told && (session_.breach() == Breach::kNone || untaken() == 0)) return;
   if (side_ == Session::Side::kServer && session_.breach() == Breach::kNone) return linger();
   const std::string& breach = session_.breach_message();
   if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
@@ -233,6 +235,8 @@ void Connection::linger() {
 Connection::Io Connection::discard() {
   std::array<char, 4096> unread{};
   const ssize_t read = ::recv(fd_.get(), unread.data(), unread.size(), 0);
+  if (read > 0) discarded_ += static_cast<std::size_t>(read);
+  if (discarded_ > kDiscardedMax) return Io::kGone;
   if (read > 0 || (read < 0 && (errno == EAGAIN || errno == EINTR))) return Io::kAgain;
   return Io::kGone;
 }
@@ -285,7 +289,8 @@ Connection::Io Connection::receive() {
     } else {
       const ssize_t read = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
       if (read < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kDone;
-      if (read <= 0) return gone(Trouble::Kind::kClosed, read < 0 ? describe(errno) : kClosed);
+      if (read <= 0)
+        return gone(Trouble::Kind::kClosed, read < 0 ? describe(errno) : pki::kClosedByOther);
       count = static_cast<std::size_t>(read);
     }
     got += count;
@@ -306,32 +311,47 @@ Connection::Io Connection::receive() {
 
 Connection::Io Connection::flush() {
   for (std::size_t total = 0; total < kSentAtOnceMax;) {
-    if (sent_ == outgoing_.size()) {
-      outgoing_.clear();
-      sent_ = 0;
-      session_.produce(outgoing_, kChunk);
-      if (outgoing_.empty()) break;
+    // As a rule all of it leaves at once, and the connection need not keep a buffer.
+    static thread_local std::string made;
+    std::string_view rest = std::string_view(outgoing_).substr(sent_);
+    const bool kept = !rest.empty();
+    if (!kept) {
+      made.clear();
+      session_.produce(made, kChunk);
+      if (made.empty()) break;
+      rest = made;
     }
-    const char* from = outgoing_.data() + sent_;
-    const std::size_t left = outgoing_.size() - sent_;
     std::size_t count = 0;
-    if (ssl_) {
-      ERR_clear_error();
-      const int written = SSL_write(ssl_.get(), from, static_cast<int>(left));
-      if (const Io io = tls_result(written); io != Io::kDone) return io;
-      count = static_cast<std::size_t>(written);
-    } else {
-      const ssize_t written = ::send(fd_.get(), from, left, MSG_NOSIGNAL);
-      if (written < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kAgain;
-      if (written < 0) return gone(Trouble::Kind::kClosed, describe(errno));
-      count = static_cast<std::size_t>(written);
-    }
-    sent_ += count;
+    const Io io = write(rest, count);
     total += count;
+    sent_ = kept ? sent_ + count : 0;
+    if (!kept) {
+      outgoing_ = rest.substr(count);
+      outgoing_since_ = loop_.now();
+    }
+    if (sent_ == outgoing_.size()) {
+      outgoing_ = std::string();
+      sent_ = 0;
+    }
+    if (io != Io::kDone) return io;
     // The others have their turn first.
     if (total >= kSentAtOnceMax && !std::exchange(touched_, true)) turn_.add(weak_from_this());
   }
-  if (outgoing_.capacity() > 2 * kChunk && outgoing_.empty()) outgoing_ = {};
+  return Io::kDone;
+}
+
+Connection::Io Connection::write(std::string_view bytes, std::size_t& count) {
+  if (ssl_) {
+    ERR_clear_error();
+    const int written = SSL_write(ssl_.get(), bytes.data(), static_cast<int>(bytes.size()));
+    if (const Io io = tls_result(written); io != Io::kDone) return io;
+    count = static_cast<std::size_t>(written);
+    return Io::kDone;
+  }
+  const ssize_t written = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (written < 0 && (errno == EAGAIN || errno == EINTR)) return Io::kAgain;
+  if (written < 0) return gone(Trouble::Kind::kClosed, describe(errno));
+  count = static_cast<std::size_t>(written);
   return Io::kDone;
 }
 
@@ -346,8 +366,9 @@ Connection::Io Connection::tls_result(int result) {
   const int error = SSL_get_error(ssl_.get(), result);
   if (error == SSL_ERROR_WANT_WRITE) tls_writes_ = true;
   if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return Io::kAgain;
-  if (error == SSL_ERROR_ZERO_RETURN) return gone(Trouble::Kind::kTurnedAway, kClosed);
-  const std::string why = describe_tls(ssl_.get(), error == SSL_ERROR_SYSCALL ? system_error : 0);
+  if (error == SSL_ERROR_ZERO_RETURN) return gone(Trouble::Kind::kTurnedAway, pki::kClosedByOther);
+  const std::string why =
+      pki::tls_failure(ssl_.get(), error == SSL_ERROR_SYSCALL ? system_error : 0).text;
   if (shaken_) return gone(Trouble::Kind::kTurnedAway, "TLS: " + why);
   return gone(Trouble::Kind::kTls, "the TLS handshake failed: " + why);
 }

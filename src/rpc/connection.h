@@ -1,7 +1,5 @@
 #pragma once
 
-#include <openssl/ssl.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,7 +10,9 @@
 
 #include "base/result.h"
 #include "platform/event_loop.h"
+#include "platform/pki/tls.h"
 #include "platform/unique_fd.h"
+#include "rpc/read_pace.h"
 #include "rpc/session.h"
 #include "rpc/trouble.h"
 
@@ -39,7 +39,7 @@ class SendTurn {
 /// where it is not known.
 [[nodiscard]] std::string remote_host(int fd);
 
-using SslPtr = std::unique_ptr<SSL, decltype(&SSL_free)>;
+using pki::SslPtr;
 
 struct ConnectionOptions {
   SessionOptions session{};
@@ -48,6 +48,9 @@ struct ConnectionOptions {
   /// After so much silence the other side is asked for a sign of life, which is to come in time.
   Duration ask_after = 30s;
   Duration answer_within = 10s;
+  /// What has been made ready to leave, 64 KB as a rule, is taken by the other side within this
+  /// time.
+  Duration taken_within = 30s;
   /// Server: its client is given so long to close a connection that is over.
   Duration closed_within = 5s;
 };
@@ -79,6 +82,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] Session& session() { return session_; }
   /// Something was given to the session: it leaves at the end of this turn.
   void touch();
+  /// So many whole messages were in what has come: it decides how soon more is looked for.
+  void came(std::size_t messages) { came_ += static_cast<std::uint32_t>(messages); }
   /// What is on its way is dropped. on_closed() is not called for what is open.
   void close();
   /// To be called every few seconds: ends what is not ready in time, or has fallen silent. A client
@@ -91,17 +96,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Of the host at the other end, without a port; empty when it is not known.
   [[nodiscard]] const std::string& remote() const { return remote_; }
   [[nodiscard]] bool open() const { return fd_.valid(); }
+  /// Bytes that were made ready to leave and that the socket has not taken.
+  [[nodiscard]] std::size_t untaken() const { return outgoing_.size() - sent_; }
+  /// The other side speaks HTTP/2.
+  [[nodiscard]] bool ready() const { return ready_; }
 
  private:
   friend class SendTurn;
   enum class Io { kDone, kAgain, kGone };
 
   void watch();
+  void choose_pace();
   void happened(std::uint32_t events);
   [[nodiscard]] bool finish_connecting();
   [[nodiscard]] Io shake();
   [[nodiscard]] Io receive();
   [[nodiscard]] Io flush();
+  /// `count`: so many bytes have left.
+  [[nodiscard]] Io write(std::string_view bytes, std::size_t& count);
   [[nodiscard]] Io tls_result(int result);
   /// The first trouble counts: others follow from it.
   Io gone(Trouble::Kind kind, std::string text);
@@ -127,12 +139,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written.
   bool lingering_ = false;   ///< Nothing more is sent; what comes is not looked at.
   std::uint32_t watched_ = 0;
-  std::string outgoing_;
+  std::uint32_t came_ = 0;
+  bool patient_ = false;  ///< As the loop was told.
+  ReadPace pace_;
+  std::string outgoing_;  ///< What the socket has not taken yet.
   std::size_t sent_ = 0;  ///< Of `outgoing_`.
+  MonoTime outgoing_since_{};
   MonoTime begun_at_{};
   MonoTime heard_at_{};
   MonoTime asked_at_ = MonoTime::max();
   MonoTime lingers_since_{};
+  std::size_t discarded_ = 0;  ///< Bytes that came while it lingers.
   Trouble trouble_;
 };
 

@@ -18,6 +18,8 @@ constexpr Duration kLook = 1s;
 constexpr Duration kTurn = 100ms;
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
+/// Clients that have no call left are given so long to close their connections.
+constexpr Duration kFarewell = 500ms;
 
 }  // namespace
 
@@ -32,6 +34,7 @@ class Server::Impl {
         look_(loop),
         drain_timer_(loop) {
     host_.on_call = std::move(on_call);
+    options_.connection.taken_within = options_.taken_within;
   }
   ~Impl() { close(); }
 
@@ -56,13 +59,28 @@ class Server::Impl {
     options_.descriptors_max = most;
     if (listener_) listener_->set_descriptors_max(most);
   }
-  [[nodiscard]] std::size_t calls() const { return host_.calls.size(); }
+  [[nodiscard]] std::size_t calls() const { return host_.placed; }
   [[nodiscard]] std::size_t connections() const { return peers_.size() + lobby_.size(); }
   [[nodiscard]] SendTurn& turn() { return host_.turn; }
 
   void drain(Duration limit, std::function<void()> done) {
-    for (const auto& [number, peer] : peers_) peer->leave();
-    wait_for_answers(loop_.now() + limit, std::move(done));
+    if (std::exchange(host_.draining, true)) return;
+    listener_.reset();
+    for (const auto& [number, fd] : std::exchange(lobby_, {})) anteroom_.left(number);
+    for (const auto& peer : all_peers()) {
+      if (peer->connection().ready()) {
+        peer->wind_down();
+      } else {
+        peer->connection().close();
+      }
+    }
+    for (const auto& call : all_calls()) {
+      if (lasts(*call)) call->stop_reading();
+    }
+    drained_ = std::move(done);
+    drain_by_ = loop_.now() + limit;
+    farewell_by_ = loop_.now() + kFarewell;
+    look_at_drain();
   }
 
   void close() {
@@ -87,7 +105,7 @@ class Server::Impl {
 
  private:
   void accepted(UniqueFd fd) {
-    const int number = ++last_number_;
+    const Anteroom::Guest number = ++last_number_;
     anteroom_.came(number, remote_host(fd.get()));
     lobby_.emplace(number, std::move(fd));
     let_in();
@@ -96,7 +114,7 @@ class Server::Impl {
   /// Lets those in whose turn it is.
   void let_in() {
     const Anteroom::Turn turn = anteroom_.next(loop_.now());
-    for (const int number : turn.close) {
+    for (const Anteroom::Guest number : turn.close) {
       if (options_.connection_refused) options_.connection_refused();
       if (lobby_.erase(number) > 0) continue;
       if (const auto found = peers_.find(number); found != peers_.end()) {
@@ -104,12 +122,13 @@ class Server::Impl {
         peer->connection().close();
       }
     }
-    for (const int number : turn.begin) begin(number, std::move(lobby_.extract(number).mapped()));
+    for (const Anteroom::Guest number : turn.begin)
+      begin(number, std::move(lobby_.extract(number).mapped()));
     if (!anteroom_.waiting()) return wait_.cancel();
     if (!wait_.armed()) wait_.arm(kTurn, [this] { let_in(); });
   }
 
-  void begin(int number, UniqueFd fd) {
+  void begin(Anteroom::Guest number, UniqueFd fd) {
     SslPtr ssl(nullptr, SSL_free);
     if (options_.tls) {
       Result<SslPtr> made = options_.tls();
@@ -132,13 +151,13 @@ class Server::Impl {
   }
 
   /// It is in, or it has gone.
-  void moved_on(int number) {
+  void moved_on(Anteroom::Guest number) {
     anteroom_.left(number);
     // Not now: this may be within a call of its session's, or of let_in() itself.
     if (anteroom_.waiting()) wait_.arm(0s, [this] { let_in(); });
   }
 
-  void ended(int number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
+  void ended(Anteroom::Guest number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
     peers_.erase(number);
     moved_on(number);
     // Its session may be at work further up: it goes when that is done.
@@ -153,32 +172,62 @@ class Server::Impl {
 
   void look() {
     look_.arm(kLook, [this] {
-      std::vector<std::shared_ptr<ServerPeer>> all;
-      all.reserve(peers_.size());
-      for (const auto& [number, peer] : peers_) all.push_back(peer);
-      for (const auto& peer : all) peer->look(loop_.now());
+      for (const auto& peer : all_peers()) peer->look(loop_.now());
       look();
     });
   }
 
-  void wait_for_answers(MonoTime by, std::function<void()> done) {
-    const auto leaving = [](const ServerCall* call) { return call->finishing(); };
-    if (loop_.now() >= by || std::ranges::none_of(host_.calls, leaving)) return done();
-    drain_timer_.arm(kDrainLook,
-                     [this, by, done = std::move(done)] { wait_for_answers(by, done); });
+  [[nodiscard]] std::vector<std::shared_ptr<ServerPeer>> all_peers() const {
+    std::vector<std::shared_ptr<ServerPeer>> all;
+    all.reserve(peers_.size());
+    for (const auto& [number, peer] : peers_) all.push_back(peer);
+    return all;
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<ServerCall>> all_calls() const {
+    std::vector<std::shared_ptr<ServerCall>> all;
+    all.reserve(host_.calls.size());
+    for (ServerCall* call : host_.calls) all.push_back(call->shared_from_this());
+    return all;
+  }
+  [[nodiscard]] bool lasts(const ServerCall& call) const {
+    return options_.lasts && options_.lasts(call.method());
+  }
+
+  void look_at_drain() {
+    drain_timer_.arm(kDrainLook, [this] {
+      const MonoTime now = loop_.now();
+      const bool late = now >= drain_by_;
+      for (const auto& call : all_calls()) {
+        if (call->finishing()) continue;
+        // What was read of it is answered by now: a look has passed, and nothing is being written.
+        if (lasts(*call) && !call->writing()) {
+          call->finish(stopping_status());
+        } else if (late) {
+          call->finish({Code::kUnknown, "this server has stopped before it had an answer", {}});
+        }
+      }
+      for (const auto& peer : all_peers()) {
+        if (now >= farewell_by_ && peer->calls() == 0) peer->connection().close();
+      }
+      if (peers_.empty() || now >= drain_by_ + kFarewell) return std::exchange(drained_, {})();
+      look_at_drain();
+    });
   }
 
   EventLoop& loop_;
   ServerOptions options_;
   ServerHost host_;
   std::unique_ptr<Listener> listener_;
-  std::map<int, std::shared_ptr<ServerPeer>> peers_;
+  std::map<Anteroom::Guest, std::shared_ptr<ServerPeer>> peers_;
   Anteroom anteroom_;
-  std::map<int, UniqueFd> lobby_;  ///< Those who wait there.
+  std::map<Anteroom::Guest, UniqueFd> lobby_;  ///< Those who wait there.
   Timer wait_;
-  int last_number_ = 0;
+  Anteroom::Guest last_number_ = 0;
   Timer look_;
   Timer drain_timer_;
+  std::function<void()> drained_;
+  MonoTime drain_by_{};
+  MonoTime farewell_by_{};
   bool closed_ = false;
   Lifetime lifetime_;
 };

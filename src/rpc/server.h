@@ -17,6 +17,12 @@
 
 namespace muster::rpc {
 
+/// Whose connection it is, for what is counted of each client.
+struct Client {
+  std::string name;
+  ByteBudget::Whose whose = ByteBudget::Whose::kClient;
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0 picks one.
@@ -25,14 +31,19 @@ struct ServerOptions {
   std::size_t request_bytes_max = 2 << 20;
   /// Open calls, streams included. Further ones are refused with RESOURCE_EXHAUSTED.
   std::size_t calls_max = 50'000;
+  /// And so many more of other servers, who pass on what their clients ask.
+  std::size_t calls_of_servers = 5'000;
   std::function<void()> call_refused{};
+  /// Asked before anything is answered; false when it has ended the call. Empty: all may call.
+  std::function<bool(const CallPtr&)> admit{};
   /// What clients may make the server keep. What would exceed it is refused with
   /// RESOURCE_EXHAUSTED.
   ByteBudget::Options bytes{};
   /// Who the client of a connection is, for that. Empty: whoever comes from the same host.
-  std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
+  std::function<Client(std::string_view certificate, const std::string& remote)> client{};
   Anteroom::Options anteroom{};
-  /// An answer that its client has not taken by then is dropped.
+  /// An answer that its client has not taken by then is dropped, and a connection that takes
+  /// nothing for so long is closed.
   Duration taken_within = 30s;
   /// A connection this old takes no new calls, and those it has go on: its client connects again.
   /// Zero: never.
@@ -42,6 +53,8 @@ struct ServerOptions {
   std::function<void()> connection_refused{};
   /// Makes the TLS of a connection; empty: plaintext.
   std::function<Result<SslPtr>()> tls{};
+  /// Whether calls of a method last until somebody ends them. Empty: none does.
+  std::function<bool(const std::string& method)> lasts{};
   /// Whether a client is let in after the handshake. Empty: what `tls` checks is enough.
   std::function<Status(SSL*)> shaken{};
   /// A connection was cut because its client broke a rule; `certificate` is what it has shown.
@@ -64,14 +77,18 @@ class Server {
   /// Answers with the port.
   [[nodiscard]] Result<std::uint16_t> start();
   void set_descriptors_max(int most);
-  /// Calls that clients have open, answers on their way included.
+  /// Calls that clients have open, answers on their way included; those apart that were refused for
+  /// being too many.
   [[nodiscard]] std::size_t calls() const;
   [[nodiscard]] std::size_t connections() const;
   /// For channels of the same loop: what they send leaves in the same turn.
   [[nodiscard]] SendTurn& turn();
 
-  /// Tells clients to go elsewhere with new calls, and gives the answers that are on their way up
-  /// to `limit` to leave; then calls `done`, in which close() may follow.
+  /// Listens no more, tells clients to go elsewhere, and refuses new calls with UNAVAILABLE. Calls
+  /// under way have up to `limit` for their answers; those that last are ended with UNAVAILABLE
+  /// behind the answers that they have written. What is not answered by then is UNKNOWN. Clients
+  /// close their connections, so that nothing on its way is lost; then `done` is called, not from
+  /// within drain(), and close() may follow.
   void drain(Duration limit, std::function<void()> done);
   /// Ends every call and stops listening. Nothing is called back afterwards.
   void close();

@@ -1,53 +1,10 @@
-// What becomes of connections that have grown old.
-#include <sys/socket.h>
-
-#include <algorithm>
+// What becomes of connections that have grown old, or silent.
 #include <array>
 
-#include "platform/testing/loopback.h"
 #include "rpc/server_test_scene.h"
 
 namespace muster::rpc {
 namespace server_test {
-
-/// A client of which a test says when it talks, and when it closes.
-struct BareClient final : SessionEvents {
-  BareClient(std::uint16_t port, MonoTime now)
-      : fd(testing::dial_loopback(port)), session(Session::Side::kClient, {}, *this, now) {}
-
-  void on_headers(StreamId, const HeaderBlock&, bool) override { answered = true; }
-  void on_data(StreamId, std::string_view) override {}
-  void on_trailers(StreamId, const HeaderBlock&) override {}
-  void on_end(StreamId) override {}
-  void on_drained(StreamId) override {}
-  void on_closed(StreamId, std::uint32_t) override {}
-  void on_goaway(StreamId, std::uint32_t) override {}
-  void on_pong() override {}
-
-  bool write() {
-    std::string out;
-    session.produce(out, 1 << 16);
-    return out.empty() || ::send(fd.get(), out.data(), out.size(), MSG_NOSIGNAL) > 0;
-  }
-  /// What has come; none at the end.
-  std::optional<std::string> read() {
-    std::array<char, 4096> in{};
-    const ssize_t count = ::recv(fd.get(), in.data(), in.size(), MSG_DONTWAIT);
-    if (count == 0) return std::nullopt;
-    return std::string(in.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  }
-  /// Whether the server has ended what it sends. A connection that was reset is not ended.
-  bool talk(MonoTime now) {
-    if (!write()) return false;
-    const auto in = read();
-    if (in) session.receive(*in, now);
-    return !in;
-  }
-
-  bool answered = false;
-  UniqueFd fd;
-  Session session;
-};
 
 // The client begins a call when it has not read yet that it is to connect again.
 TEST_F(ServerTest, ACallThatCrossesTheNoticeOfAnOldConnectionIsAnswered) {
@@ -95,6 +52,25 @@ TEST_F(ServerTest, AnOldConnectionThatItsClientDoesNotCloseIsClosedInTheEnd) {
   ASSERT_TRUE(until([&] { return client.talk(loop.now()); }));
   EXPECT_EQ(server->connections(), 1u);
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
+}
+
+// Its machine may be gone without a word: a connection that is not asked would stay for ever.
+TEST_F(ServerTest, AConnectionThatFellSilentIsAskedAndThenEnded) {
+  start({.connection = {.ask_after = 50ms, .answer_within = 50ms}});
+  BareClient answers(port, loop.now());
+  BareClient silent(port, loop.now());
+  ASSERT_TRUE(until([&] { return server->connections() == 2; }));
+  for (BareClient* each : {&answers, &silent}) ASSERT_FALSE(each->talk(loop.now()));
+  EXPECT_TRUE(until([&] {
+    answers.talk(loop.now());
+    return server->connections() < 2;
+  }));
+  const MonoTime later = loop.now() + 300ms;
+  while (loop.now() < later) {
+    EXPECT_FALSE(answers.talk(loop.now()));
+    loop.run_until(loop.now() + 1ms);
+  }
+  EXPECT_EQ(server->connections(), 1u);
 }
 
 }  // namespace server_test

@@ -1,7 +1,6 @@
 #include "rpc/server_call.h"
 
 #include <nghttp2/nghttp2.h>
-#include <openssl/pem.h>
 
 #include <utility>
 
@@ -12,11 +11,15 @@ namespace {
 
 /// For clients that name no deadline.
 constexpr Duration kPatience = 30s;
+/// What a call costs here that was turned away, until its client has taken the answer.
+constexpr std::size_t kTurnedAwayBytes = 3072;
+/// As much of a status' message is told: parts of it may be a client's own words.
+constexpr std::size_t kMessageMax = 1024;
+/// Of a message that waits to be read, beside its bytes: the queue may be twice as long as it need.
+constexpr std::size_t kWaitingMessage = 2 * sizeof(std::string);
 /// Of requests that wait to be read, and of answers that wait to leave: below it nobody has to
 /// wait.
 constexpr std::size_t kBacklogLow = 64 * 1024;
-/// A call is given up so long after its client has, whatever became of the client's word about it.
-constexpr Duration kAfterDeadline = 5s;
 
 RpcStatus too_much() {
   return {Code::kResourceExhausted,
@@ -25,153 +28,27 @@ RpcStatus too_much() {
           1s};
 }
 
-std::shared_ptr<const std::string> certificate_of(SSL* ssl) {
-  const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
-                                                          X509_free);
-  const std::unique_ptr<BIO, decltype(&BIO_free)> out(BIO_new(BIO_s_mem()), BIO_free);
-  if (!shown || !out || PEM_write_bio_X509(out.get(), shown.get()) != 1) return nullptr;
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &data);
-  return std::make_shared<const std::string>(data, static_cast<std::size_t>(size));
+/// The beginning of a text, without half a character at its end.
+std::string_view beginning_of(std::string_view text) {
+  if (text.size() <= kMessageMax) return text;
+  std::size_t end = kMessageMax;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end);
 }
 
-/// Why a call with such headers is refused; none when it is not.
-std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
-  const std::string_view encoding = headers.find("grpc-encoding");
-  if (!encoding.empty() && encoding != "identity") {
-    return RpcStatus{Code::kUnimplemented,
-                     "messages in " + std::string(encoding) + " are not taken; send identity",
-                     {}};
+/// What a client has sent of its own accord, without what HTTP/2 and gRPC want of every call.
+HeaderBlock metadata_of(const HeaderBlock& headers) {
+  HeaderBlock metadata;
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    const auto [name, value] = headers[i];
+    const bool common = name.starts_with(':') || name.starts_with("grpc-") || name == "te" ||
+                        name == "content-type" || name == "user-agent" || name == "accept-encoding";
+    if (!common) metadata.add(name, value);
   }
-  const std::string_view timeout = headers.find("grpc-timeout");
-  if (!timeout.empty() && !parse_timeout(timeout)) {
-    return RpcStatus{Code::kInternal, "grpc-timeout is not one", {}};
-  }
-  return std::nullopt;
+  return metadata;
 }
 
 }  // namespace
-
-void ServerHost::wants(std::shared_ptr<ServerCall> call) {
-  if (std::exchange(call->wanted_, true)) return;
-  ready.push_back(std::move(call));
-  if (std::exchange(scheduled, true)) return;
-  loop.post(lifetime.wrap([this] {
-    scheduled = false;
-    settle();
-  }));
-}
-
-void ServerHost::settle() {
-  // One that wants something again waits for the next round, so that nobody starves.
-  while (!ready.empty()) {
-    for (const auto& call : std::exchange(ready, {})) {
-      call->wanted_ = false;
-      call->settle();
-    }
-  }
-}
-
-void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
-                       std::function<void(const Error&)> ended) {
-  begun_at_ = host_.loop.now();
-  connection_ = std::make_shared<Connection>(
-      host_.loop, host_.turn, std::move(fd), std::move(ssl), Session::Side::kServer,
-      host_.options.connection, *this,
-      Connection::Hooks{.shaken =
-                            [this](SSL* shown) {
-                              pem_ = certificate_of(shown);
-                              return host_.options.shaken ? host_.options.shaken(shown)
-                                                          : Status(Done{});
-                            },
-                        .ready = std::move(ready),
-                        .received = [this] { host_.settle(); },
-                        .ended = std::move(ended)});
-  connection_->begin();
-}
-
-void ServerPeer::leave() {
-  if (std::exchange(leaving_, true)) return;
-  connection_->session().go_away();
-  connection_->touch();
-}
-
-void ServerPeer::wind_down() {
-  if (std::exchange(winding_down_, true)) return;
-  connection_->session().wind_down();
-  connection_->touch();
-}
-
-void ServerPeer::lost() {
-  const auto self = shared_from_this();
-  for (const auto& [stream, call] : std::exchange(calls_, {})) call->end();
-}
-
-void ServerPeer::look(MonoTime now) {
-  const auto self = shared_from_this();
-  connection_->look();
-  const Duration age_max = host_.options.connection_age_max;
-  if (connection_->open() && age_max > 0s && now - begun_at_ >= age_max) wind_down();
-  // Some clients that have nothing open neither answer nor close.
-  if (winding_down_ && now - begun_at_ >= age_max + host_.options.connection.answer_within) leave();
-  std::vector<std::shared_ptr<ServerCall>> late;
-  for (const auto& [stream, call] : calls_) {
-    const bool untaken =
-        call->finishing() && now - call->finishing_since() >= host_.options.taken_within;
-    const bool expired = call->deadline() && now - *call->deadline() >= kAfterDeadline;
-    if (untaken || expired) late.push_back(call);
-  }
-  for (const auto& call : late) call->cut();
-}
-
-std::shared_ptr<ServerCall> ServerPeer::find(StreamId stream) const {
-  const auto found = calls_.find(stream);
-  return found == calls_.end() ? nullptr : found->second;
-}
-
-void ServerPeer::on_headers(StreamId stream, const HeaderBlock& headers, bool end) {
-  Session& session = connection_->session();
-  if (headers.find(":method") != "POST" || !is_grpc(headers.find("content-type"))) {
-    const bool post = headers.find(":method") == "POST";
-    const std::array<Header, 1> refusal = {{{":status", post ? "415" : "405"}}};
-    return session.finish(stream, refusal);
-  }
-  if (!account_) {
-    const std::string& remote = connection_->remote();
-    const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
-    account_ =
-        host_.bytes.account(host_.options.client ? host_.options.client(shown, remote) : remote);
-  }
-  std::optional<RpcStatus> refused = fault_of(headers);
-  if (!refused && host_.calls.size() >= host_.options.calls_max) {
-    refused = RpcStatus{
-        Code::kResourceExhausted, "this server has as many calls open as it takes", {}, 1s};
-  }
-  auto call = std::make_shared<ServerCall>(host_, shared_from_this(), stream, headers);
-  calls_.emplace(stream, call);
-  if (end) call->half_closed();
-  call->begin(std::move(refused));
-}
-
-void ServerPeer::on_data(StreamId stream, std::string_view bytes) {
-  if (const auto call = find(stream)) return call->received(bytes);
-  connection_->session().consume(stream, bytes.size());
-}
-
-void ServerPeer::on_end(StreamId stream) {
-  if (const auto call = find(stream)) call->half_closed();
-}
-
-void ServerPeer::on_drained(StreamId stream) {
-  if (const auto call = find(stream)) call->drained();
-}
-
-void ServerPeer::on_closed(StreamId stream, std::uint32_t) {
-  const auto call = find(stream);
-  if (!call) return;
-  calls_.erase(stream);
-  call->end();
-}
 
 ServerCall::ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer, StreamId stream,
                        const HeaderBlock& headers)
@@ -179,7 +56,7 @@ ServerCall::ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer
       peer_(peer),
       stream_(stream),
       method_(headers.find(":path")),
-      headers_(headers),
+      metadata_(metadata_of(headers)),
       remote_(peer->connection().remote()),
       connection_(peer->number()),
       pem_(peer->certificate()),
@@ -190,17 +67,52 @@ ServerCall::ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer
   }
 }
 
-void ServerCall::begin(std::optional<RpcStatus> refused) {
+void ServerCall::begin(std::optional<RpcStatus> fault) {
+  const auto self = shared_from_this();
   host_.calls.insert(this);
-  if (refused && refused->code == Code::kResourceExhausted) return refuse(*std::move(refused));
-  if (refused) return finish(*std::move(refused));
   if (!host_.on_call) return cut();
-  host_.on_call(shared_from_this());
+  if (host_.draining) return turn_away(stopping_status());
+  const ServerOptions& options = host_.options;
+  const auto peer = peer_.lock();
+  const bool of_server = peer && peer->of_server();
+  if (host_.placed >= options.calls_max + (of_server ? options.calls_of_servers : 0)) {
+    if (options.call_refused) options.call_refused();
+    // Another server may have room: clients go there on this code, and wait here on the other one.
+    return turn_away(
+        {Code::kUnavailable, "this server has as many calls open as it takes", {}, 1s});
+  }
+  if (!keep(method_.size() + metadata_.bytes())) {
+    if (options.call_refused) options.call_refused();
+    return turn_away(too_much());
+  }
+  placed_ = true;
+  ++host_.placed;
+  if (options.admit && !options.admit(self)) return;
+  if (fault) return finish(*std::move(fault));
+  host_.on_call(self);
 }
 
 void ServerCall::refuse(RpcStatus status) {
   if (host_.options.call_refused) host_.options.call_refused();
   finish(std::move(status));
+}
+
+void ServerCall::turn_away(RpcStatus status) {
+  if (over_ || finishing_) return;
+  give_place_back();
+  owe(kTurnedAwayBytes);
+  finish(std::move(status));
+}
+
+void ServerCall::give_place_back() {
+  if (std::exchange(placed_, false)) --host_.placed;
+}
+
+void ServerCall::owe(std::size_t bytes) {
+  const auto peer = peer_.lock();
+  if (!peer) return;
+  kept_ += bytes;
+  peer->owe(bytes);
 }
 
 bool ServerCall::keep(std::size_t bytes) {
@@ -228,11 +140,11 @@ Duration ServerCall::time_left() const {
 }
 
 bool ServerCall::forwarded() const {
-  return !headers_.find(kForwardedKey).empty();
+  return !metadata_.find(kForwardedKey).empty();
 }
 
 std::string ServerCall::metadata(const std::string& key) const {
-  const std::string_view value = headers_.find(key);
+  const std::string_view value = metadata_.find(key);
   if (!key.ends_with("-bin")) return std::string(value);
   return base64_decode(value).value_or("");
 }
@@ -244,7 +156,16 @@ std::string_view ServerCall::certificate() const {
 void ServerCall::read(std::function<void(std::optional<std::string>)> done) {
   if (over_ || finishing_) return;
   on_read_ = std::move(done);
-  if (!messages_.empty() || half_closed_) host_.wants(shared_from_this());
+  if (has_news()) host_.wants(shared_from_this());
+}
+
+void ServerCall::read_single(std::function<void(std::optional<std::string>)> done) {
+  single_ = true;
+  read(std::move(done));
+}
+
+bool ServerCall::has_news() const {
+  return half_closed_ || messages_.size() > (single_ ? 1 : 0);
 }
 
 void ServerCall::received(std::string_view bytes) {
@@ -252,24 +173,31 @@ void ServerCall::received(std::string_view bytes) {
   if (at == nullptr) return;
   std::vector<std::string> found;
   if (refused_ || finishing_) return at->consume(stream_, bytes.size());
-  if (!keep(bytes.size())) {
-    refused_ = true;
-    reader_ = MessageReader(0);
-    at->consume(stream_, bytes.size() + std::exchange(held_, 0));
-    return refuse(too_much());
-  }
+  if (!keep(bytes.size())) return refuse_bytes(*at, bytes.size(), too_much());
   if (const Status fed = reader_.feed(bytes, found); !fed) {
-    refused_ = true;
-    at->consume(stream_, bytes.size() + std::exchange(held_, 0));
     const bool too_long = fed.is(Errc::kThrottled);
-    return finish(
+    return refuse_bytes(
+        *at, bytes.size(),
         {too_long ? Code::kResourceExhausted : Code::kUnimplemented, fed.error().message, {}});
   }
+  // An empty message takes more here than its bytes on the way.
+  if (!keep(found.size() * kWaitingMessage)) return refuse_bytes(*at, bytes.size(), too_much());
   held_ += bytes.size();
+  if (const auto peer = found.empty() ? nullptr : peer_.lock()) {
+    peer->connection().came(found.size());
+  }
   for (std::string& message : found) messages_.push_back(std::move(message));
   // Whoever is slow to read lets its client wait, except for the rest of a message under way.
   if (messages_.empty() || held_ <= kBacklogLow) at->consume(stream_, std::exchange(held_, 0));
-  if (!messages_.empty() && on_read_) host_.wants(shared_from_this());
+  if (has_news() && on_read_) host_.wants(shared_from_this());
+}
+
+void ServerCall::refuse_bytes(Session& at, std::size_t bytes, RpcStatus status) {
+  refused_ = true;
+  reader_ = MessageReader(0);
+  at.consume(stream_, bytes + std::exchange(held_, 0));
+  const bool too_many = status.code == Code::kResourceExhausted && status.retry_after > 0s;
+  return too_many ? refuse(std::move(status)) : finish(std::move(status));
 }
 
 void ServerCall::half_closed() {
@@ -285,12 +213,15 @@ void ServerCall::settle() {
     const auto done = std::exchange(on_written_, {});
     done();
   }
-  if (over_ || finishing_ || !on_read_ || (messages_.empty() && !half_closed_)) return;
+  if (over_ || finishing_ || !reads_ || !on_read_ || !has_news()) return;
+  if (single_ && messages_.size() > 1) {
+    return finish({Code::kInternal, "the request has more than one message", {}});
+  }
   std::optional<std::string> message;
   if (!messages_.empty()) {
     message = std::move(messages_.front());
     messages_.pop_front();
-    let_go(kMessagePrefix + message->size());
+    let_go(kMessagePrefix + message->size() + kWaitingMessage);
     Session* at = session();
     if (messages_.empty() && at != nullptr) at->consume(stream_, std::exchange(held_, 0));
   } else if (!reader_.whole()) {
@@ -334,7 +265,7 @@ void ServerCall::close(const RpcStatus& status) {
   messages_.clear();
   if (at == nullptr) return;
   const std::string code = std::to_string(static_cast<int>(status.code));
-  const std::string message = percent_encode(status.message);
+  const std::string message = percent_encode(beginning_of(status.message));
   const std::string retry =
       std::to_string(std::chrono::ceil<std::chrono::seconds>(status.retry_after).count());
   std::vector<Header> trailers;
@@ -351,7 +282,10 @@ void ServerCall::close(const RpcStatus& status) {
   // Whoever sent this must know that a server has spoken, and not the network: UNAVAILABLE means
   // "nothing was changed" from the one and "it may have been" from the other.
   if (!status.ok()) trailers.push_back({kServerKey, host_.options.id});
+  std::size_t bytes = 0;
+  for (const Header& each : trailers) bytes += each.name.size() + each.value.size();
   at->finish(stream_, trailers);
+  owe(bytes);
   touch();
 }
 
@@ -373,14 +307,19 @@ void ServerCall::reply(Payload message) {
 void ServerCall::cut() {
   Session* at = session();
   if (over_ || at == nullptr) return;
+  const auto self = shared_from_this();
   at->reset(stream_, NGHTTP2_CANCEL);
   touch();
+  // Not when the client has heard of it: one that takes nothing would keep it.
+  if (const auto peer = peer_.lock()) peer->forget(stream_);
+  end();
 }
 
 void ServerCall::end() {
   if (std::exchange(over_, true)) return;
   const auto self = shared_from_this();
   host_.calls.erase(this);
+  give_place_back();
   on_read_ = {};
   on_written_ = {};
   messages_.clear();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <deque>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "base/short_queue.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
 #include "rpc/message_reader.h"
@@ -19,6 +20,9 @@ namespace muster::rpc {
 
 class ServerCall;
 class ServerPeer;
+
+/// What a call hears that a server which stops has not begun: nothing was changed.
+[[nodiscard]] RpcStatus stopping_status();
 
 /// What the calls of a server share. It outlives them. Loop thread only.
 struct ServerHost {
@@ -36,7 +40,9 @@ struct ServerHost {
   const ServerOptions& options;
   ByteBudget bytes;
   std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
+  bool draining = false;                 ///< New calls are refused.
   std::unordered_set<ServerCall*> calls;
+  std::size_t placed = 0;  ///< Those that were not turned away.
   std::vector<std::shared_ptr<ServerCall>> ready;
   bool scheduled = false;
   Lifetime lifetime;
@@ -45,16 +51,22 @@ struct ServerHost {
 /// A client's connection. Loop thread only.
 class ServerPeer final : public SessionEvents, public std::enable_shared_from_this<ServerPeer> {
  public:
-  ServerPeer(ServerHost& host, int number) : host_(host), number_(number) {}
+  ServerPeer(ServerHost& host, std::uint64_t number) : host_(host), number_(number) {}
 
   /// `ready`: it speaks HTTP/2.
   void begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
              std::function<void(const Error&)> ended);
   [[nodiscard]] Connection& connection() { return *connection_; }
-  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] std::uint64_t number() const { return number_; }
   [[nodiscard]] const std::shared_ptr<const std::string>& certificate() const { return pem_; }
   [[nodiscard]] const ByteBudget::AccountPtr& account() const { return account_; }
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  [[nodiscard]] bool of_server() const { return whose_ == ByteBudget::Whose::kServer; }
+  /// Counts what its client makes the server keep, whether or not there is room for it; a client
+  /// for which that is far too much is cut off.
+  void owe(std::size_t bytes);
+  /// The call is over for us, before the connection knows.
+  void forget(StreamId stream) { calls_.erase(stream); }
   /// Takes no new calls, and ends when the last of those that it has is over.
   void leave();
   /// The same, once the client knows of it: none of its calls is lost.
@@ -75,15 +87,21 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
 
  private:
   [[nodiscard]] std::shared_ptr<ServerCall> find(StreamId stream) const;
+  void find_account();
+  /// Counts what waits to leave while the client takes nothing.
+  void weigh();
 
   ServerHost& host_;
-  const int number_;
+  const std::uint64_t number_;
   std::shared_ptr<const std::string> pem_;  ///< What the client has shown; null in plaintext.
   ByteBudget::AccountPtr account_;          ///< Null until its first call.
   std::shared_ptr<Connection> connection_;
+  ByteBudget::Whose whose_ = ByteBudget::Whose::kClient;
+  std::size_t weight_ = 0;  ///< As it is counted.
   std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
+  std::unordered_set<StreamId> refused_;  ///< Requests that are none of gRPC.
   MonoTime begun_at_{};
-  bool winding_down_ = false;
+  std::optional<MonoTime> winding_down_;  ///< Since when.
   bool leaving_ = false;
 };
 
@@ -99,17 +117,19 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   [[nodiscard]] std::string metadata(const std::string& key) const override;
   [[nodiscard]] std::string_view certificate() const override;
   [[nodiscard]] std::string remote() const override { return remote_; }
-  [[nodiscard]] int connection() override { return connection_; }
+  [[nodiscard]] std::uint64_t connection() const override { return connection_; }
   [[nodiscard]] bool over() const override { return over_; }
   void read(std::function<void(std::optional<std::string>)> done) override;
+  void read_single(std::function<void(std::optional<std::string>)> done) override;
   void write(Payload message, std::function<void()> done) override;
   void finish(RpcStatus status) override;
+  void turn_away(RpcStatus status) override;
   void reply(Payload message) override;
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
   void cut() override;
 
-  /// Begins it, or refuses it for what its headers say.
-  void begin(std::optional<RpcStatus> refused);
+  /// Begins it, or refuses it: for want of a place, or for what its headers say.
+  void begin(std::optional<RpcStatus> fault);
   /// What the client has sent. False: it was refused.
   void received(std::string_view bytes);
   void half_closed();
@@ -121,15 +141,24 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
   [[nodiscard]] MonoTime finishing_since() const { return finishing_since_; }
   [[nodiscard]] std::optional<MonoTime> deadline() const { return by_; }
+  /// The server stops: nothing more is read. What was read is answered.
+  void stop_reading() { reads_ = false; }
+  [[nodiscard]] bool writing() const { return on_written_ != nullptr; }
   /// The server closes: nobody is called back any more.
   void abandon();
 
  private:
   void close(const RpcStatus& status);
+  /// Whoever reads can be told something.
+  [[nodiscard]] bool has_news() const;
+  /// What came is not dealt with; the call ends.
+  void refuse_bytes(Session& at, std::size_t bytes, RpcStatus status);
   /// For being too much.
   void refuse(RpcStatus status);
   void respond();
   [[nodiscard]] bool keep(std::size_t bytes);
+  void owe(std::size_t bytes);
+  void give_place_back();
   void let_go(std::size_t bytes);
   [[nodiscard]] Session* session();
   void touch();
@@ -138,17 +167,20 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   std::weak_ptr<ServerPeer> peer_;
   const StreamId stream_;
   const std::string method_;
-  const HeaderBlock headers_;
+  const HeaderBlock metadata_;
   const std::string remote_;
-  const int connection_;
+  const std::uint64_t connection_;
   const std::shared_ptr<const std::string> pem_;
   const ByteBudget::AccountPtr account_;
   std::size_t kept_ = 0;  ///< Bytes that it makes the server keep.
   std::optional<MonoTime> by_;
   MessageReader reader_;
-  std::deque<std::string> messages_;  ///< That nobody has read yet.
+  ShortQueue<std::string> messages_;  ///< That nobody has read yet.
   std::size_t held_ = 0;              ///< Bytes that the client is not allowed to send again yet.
+  bool placed_ = false;
+  bool single_ = false;  ///< The reader wants the only message.
   bool half_closed_ = false;
+  bool reads_ = true;
   bool refused_ = false;  ///< By what it sent; nothing more of it is looked at.
   bool responded_ = false;
   bool written_ = false;  ///< What was written has left, as far as anybody has to wait for it.

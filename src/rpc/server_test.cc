@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "platform/testing/loopback.h"
 #include "rpc/server_test_scene.h"
@@ -71,12 +72,54 @@ TEST_F(ServerTest, RefusesMoreCallsThanItTakesAndTakesOthersAgain) {
   const auto a = begin(first);
   const auto b = begin(second);
   ASSERT_TRUE(until([&] { return held.size() == 2; }));
-  EXPECT_EQ(ask("x").outcome->code, Code::kResourceExhausted);
+  EXPECT_EQ(ask("x").outcome->code, Code::kUnavailable);
   EXPECT_EQ(refused, 1);
   for (const CallPtr& call : held) call->reply(payload("answer"));
   ASSERT_TRUE(until([&] { return first.outcome && second.outcome; }));
   on_call = echo;
   EXPECT_TRUE(ask("x").outcome->ok());
+}
+
+// R36: servers pass on what their clients ask, and tell each other who leads.
+TEST_F(ServerTest, ServersHavePlacesThatNoClientTakes) {
+  auto whose = ByteBudget::Whose::kClient;
+  start({.calls_max = 1, .calls_of_servers = 1, .client = [&](auto, auto& remote) {
+           return Client{remote + (whose == ByteBudget::Whose::kClient ? "" : " s2"), whose};
+         }});
+  std::vector<CallPtr> held;
+  on_call = [&](const CallPtr& call) { held.push_back(call); };
+  Told first;
+  const auto a = begin(first);
+  ASSERT_TRUE(until([&] { return held.size() == 1; }));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(ask("x").outcome->code, Code::kUnavailable);
+  EXPECT_EQ(refused, 5);
+  EXPECT_EQ(server->calls(), 1u);
+  const auto client = std::exchange(channel, connect());
+  whose = ByteBudget::Whose::kServer;
+  Told second;
+  const auto b = begin(second);
+  ASSERT_TRUE(until([&] { return held.size() == 2; }));
+  EXPECT_EQ(ask("x").outcome->code, Code::kUnavailable);
+}
+
+TEST_F(ServerTest, ACallIsAdmittedBeforeAnythingOfItIsAnswered) {
+  int asked = 0;
+  start({.admit = [&](const CallPtr&) { return ++asked > 0; }});
+  Told told;
+  const auto call = begin(told, "/a.B/C", 20s, {{"grpc-encoding", std::string(3'000, '%')}});
+  ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
+  EXPECT_EQ(told.outcome->code, Code::kUnimplemented);
+  EXPECT_EQ(told.outcome->message.find('%'), std::string::npos);
+  EXPECT_EQ(asked, 1);
+}
+
+TEST_F(ServerTest, OnlyTheBeginningOfALongMessageIsTold) {
+  start({});
+  on_call = [](const CallPtr& call) {
+    call->finish(
+        {Code::kInvalidArgument, std::string(1023, '%') + "é" + std::string(5'000, '%'), {}});
+  };
+  EXPECT_EQ(ask("x").outcome->message, std::string(1023, '%'));
 }
 
 // R32: a compressed message is refused before anything of it is inflated.
@@ -147,6 +190,50 @@ TEST_F(ServerTest, RequestsThatNeverBecomeWholeAreBoundedByTheirBytes) {
   ASSERT_TRUE(until([&] { return server->calls() == 0; }));
   on_call = echo;
   EXPECT_TRUE(ask("x").outcome->ok());
+}
+
+// R36: a message costs more here than on its way.
+TEST_F(ServerTest, EmptyMessagesCountForWhatTheyCost) {
+  start({.bytes = {.each_max = 1 << 20}});
+  on_call = [](const CallPtr&) {};
+  Told told;
+  const auto call = begin(told);
+  // 50 KB on their way.
+  for (int i = 0; i < 10'000; ++i) call->send(payload(""));
+  EXPECT_TRUE(until([&] { return server->calls() == 1; }));
+  for (int i = 0; i < 20'000; ++i) call->send(payload(""));
+  ASSERT_TRUE(until([&] { return refused == 1; }));
+  ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
+  EXPECT_EQ(told.outcome->code, Code::kResourceExhausted);
+}
+
+TEST_F(ServerTest, ARequestOfOneMessageIsDoneWhenItsClientHasEndedItsSide) {
+  start({});
+  int done = 0;
+  on_call = [&](const CallPtr& call) {
+    call->read_single([&, call](const std::optional<std::string>& message) {
+      ++done;
+      call->reply(payload("re: " + message.value_or("nothing")));
+    });
+  };
+  Told told;
+  const auto call = begin(told);
+  call->send(payload("x"));
+  ASSERT_TRUE(until([&] { return server->calls() == 1; }));
+  loop.run_until(loop.now() + 50ms);
+  EXPECT_EQ(done, 0);
+  call->finish();
+  ASSERT_TRUE(until([&] { return told.outcome.has_value(); }));
+  EXPECT_EQ(told.messages, std::vector<std::string>{"re: x"});
+  EXPECT_EQ(done, 1);
+  Told twice;
+  const auto other = begin(twice);
+  other->send(payload("x"));
+  other->send(payload("y"));
+  other->finish();
+  ASSERT_TRUE(until([&] { return twice.outcome.has_value(); }));
+  EXPECT_EQ(twice.outcome->code, Code::kInternal);
+  EXPECT_EQ(done, 1);
 }
 
 // Somebody who connects and says nothing keeps nobody out.

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -9,6 +12,7 @@
 #include <vector>
 
 #include "platform/event_loop.h"
+#include "platform/testing/loopback.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
 
@@ -18,6 +22,45 @@ namespace server_test {
 struct Told {
   std::vector<std::string> messages;
   std::optional<Outcome> outcome;
+};
+
+/// A client of which a test says when it talks, and when it closes.
+struct BareClient final : SessionEvents {
+  BareClient(std::uint16_t port, MonoTime now)
+      : fd(testing::dial_loopback(port)), session(Session::Side::kClient, {}, *this, now) {}
+
+  void on_headers(StreamId, const HeaderBlock&, bool) override { answered = true; }
+  void on_data(StreamId, std::string_view) override {}
+  void on_trailers(StreamId, const HeaderBlock&) override {}
+  void on_end(StreamId) override {}
+  void on_drained(StreamId) override {}
+  void on_closed(StreamId, std::uint32_t) override {}
+  void on_goaway(StreamId, std::uint32_t) override {}
+  void on_pong() override {}
+
+  bool write() {
+    std::string out;
+    session.produce(out, 1 << 16);
+    return out.empty() || ::send(fd.get(), out.data(), out.size(), MSG_NOSIGNAL) > 0;
+  }
+  /// What has come; none at the end.
+  std::optional<std::string> read() {
+    std::array<char, 4096> in{};
+    const ssize_t count = ::recv(fd.get(), in.data(), in.size(), MSG_DONTWAIT);
+    if (count == 0) return std::nullopt;
+    return std::string(in.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
+  /// Whether the server has ended what it sends. A connection that was reset is not ended.
+  bool talk(MonoTime now) {
+    if (!write()) return false;
+    const auto in = read();
+    if (in) session.receive(*in, now);
+    return !in;
+  }
+
+  bool answered = false;
+  UniqueFd fd;
+  Session session;
 };
 
 /// A server and a client of it, on one loop.

@@ -58,6 +58,12 @@ struct Session::Calls {
     return 0;
   }
 
+  // A frame that HTTP/2 does not know: it is counted, and not looked at.
+  static int unknown_frame(nghttp2_session*, void**, const nghttp2_frame_hd*, void* self) {
+    of(self).empty_frame_came();
+    return NGHTTP2_ERR_CANCEL;
+  }
+
   static int header(nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
                     std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
                     std::uint8_t, void* self) {
@@ -73,14 +79,15 @@ struct Session::Calls {
     if (frame->hd.type == NGHTTP2_HEADERS) {
       self.headers_came(id, end);
     } else if (frame->hd.type == NGHTTP2_DATA) {
-      self.data_frame_came(id, frame->hd.length, end);
+      self.data_frame_came(id, frame->hd.length - frame->data.padlen, end);
     } else if (frame->hd.type == NGHTTP2_RST_STREAM) {
       self.reset_came();
     } else if (frame->hd.type == NGHTTP2_GOAWAY) {
       self.goaway_came(frame->goaway.last_stream_id, frame->goaway.error_code);
     } else if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) != 0) {
       const auto* echo = frame->ping.opaque_data;
-      if (std::equal(kWindDown.begin(), kWindDown.end(), echo)) self.go_away();
+      const bool heard = std::equal(kWindDown.begin(), kWindDown.end(), echo);
+      if (heard && std::exchange(self.winding_down_, false)) self.go_away();
       self.events_.on_pong();
       self.empty_frame_came();
     } else {
@@ -136,6 +143,7 @@ struct Session::Calls {
     Session& self = of(user);
     Stream* stream = self.find(id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    if (stream->was_reset) return NGHTTP2_ERR_DEFERRED;
     const std::size_t copied = stream->copy(reinterpret_cast<char*>(to), room);
     self.unsent_ -= copied;
     if (!stream->queue.empty()) return static_cast<ssize_t>(copied);
@@ -169,8 +177,10 @@ Session::Session(Side side, const SessionOptions& options, SessionEvents& events
       long_headers_(options.long_headers, now),
       empty_frames_(options.empty_frames, now) {
   nghttp2_session_callbacks* calls = nullptr;
+  // Before anything was received: these fail without memory only.
   MUSTER_CHECK(nghttp2_session_callbacks_new(&calls) == 0);
   nghttp2_session_callbacks_set_on_begin_headers_callback(calls, Calls::begin_headers);
+  nghttp2_session_callbacks_set_unpack_extension_callback(calls, Calls::unknown_frame);
   nghttp2_session_callbacks_set_on_header_callback(calls, Calls::header);
   nghttp2_session_callbacks_set_on_frame_recv_callback(calls, Calls::frame);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(calls, Calls::data);
@@ -182,8 +192,13 @@ Session::Session(Side side, const SessionOptions& options, SessionEvents& events
   nghttp2_option_set_no_auto_window_update(option, 1);
   nghttp2_option_set_no_closed_streams(option, 1);
   nghttp2_option_set_stream_reset_rate_limit(option, kNoLimit, kNoLimit);
+  // nghttp2 says nothing of types that nobody has named.
+  for (int type = NGHTTP2_CONTINUATION + 1; type <= 255; ++type) {
+    nghttp2_option_set_user_recv_extension_type(option, static_cast<std::uint8_t>(type));
+  }
   const bool server = side == Side::kServer;
   const auto make = server ? nghttp2_session_server_new2 : nghttp2_session_client_new2;
+  // As above.
   MUSTER_CHECK(make(&session_, calls, this, option) == 0);
   nghttp2_option_del(option);
   nghttp2_session_callbacks_del(calls);
@@ -215,6 +230,8 @@ void Session::receive(std::string_view bytes, MonoTime now) {
       dead_ = true;  // What nghttp2 can put right, it answers by itself.
       cut(taken == NGHTTP2_ERR_FLOODED ? Breach::kEmptyFrames : Breach::kProtocol,
           nghttp2_strerror(static_cast<int>(taken)));
+    } else if (side_ == Side::kServer && waiting() > options_.waiting_max) {
+      cut(Breach::kUntaken, "it takes none of the answers that it asks for");
     }
   }
 }
@@ -279,7 +296,7 @@ void Session::respond(StreamId id, std::span<const Header> headers) {
 
 void Session::send(StreamId id, Payload message) {
   Stream* stream = find(id);
-  if (stream == nullptr || stream->finished) return;
+  if (stream == nullptr || stream->finished || stream->was_reset) return;
   const std::size_t before = stream->unsent;
   stream->push(std::move(message));
   unsent_ += stream->unsent - before;
@@ -306,7 +323,9 @@ void Session::submit_trailers(const Stream& stream) {
 }
 
 void Session::reset(StreamId id, std::uint32_t error) {
-  if (find(id) == nullptr) return;
+  Stream* stream = find(id);
+  if (stream == nullptr || std::exchange(stream->was_reset, true)) return;
+  unsent_ -= stream->drop();
   must(nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, id, error));
 }
 
@@ -316,6 +335,10 @@ void Session::consume(StreamId id, std::size_t bytes) {
   bytes = std::min(bytes, stream->unconsumed);
   stream->unconsumed -= bytes;
   must(nghttp2_session_consume(session_, id, bytes));
+}
+
+std::size_t Session::waiting() const {
+  return nghttp2_session_get_outbound_queue_size(session_);
 }
 
 std::size_t Session::unsent(StreamId id) const {
@@ -330,6 +353,7 @@ void Session::go_away(std::uint32_t error, std::string_view why) {
 }
 
 void Session::wind_down() {
+  winding_down_ = true;
   must(nghttp2_submit_shutdown_notice(session_));
 }
 

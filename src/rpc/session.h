@@ -33,8 +33,11 @@ struct SessionOptions {
   Rate resets{.per_minute = 12'000, .burst = 2'000};
   /// How often headers may be too long: their rest is read all the same.
   Rate long_headers{.per_minute = 600, .burst = 100};
-  /// How many empty frames may come; each frame with data, either way, allows one more.
+  /// How many frames that carry nothing may come; each frame with data, either way, allows one
+  /// more.
   Rate empty_frames{.per_minute = 30'000, .burst = 5'000};
+  /// Frames that wait here to leave, those of messages apart.
+  std::size_t waiting_max = 4'096;
 };
 
 /// What a session tells its owner, from within receive() and produce(). The owner may send, consume
@@ -99,8 +102,8 @@ class Session {
   /// Server: these trailers behind all messages. Without respond() they are headers and all there
   /// is.
   void finish(StreamId stream, std::span<const Header> trailers);
-  /// Ends it at once with HTTP/2's error code; on_closed() follows. Unknown streams are ignored,
-  /// here and above.
+  /// Ends it with HTTP/2's error code, and drops what waits to leave on it; on_closed() follows as
+  /// soon as the other side can be told. Unknown streams are ignored, here and above.
   void reset(StreamId stream, std::uint32_t error);
   /// So many bytes of on_data() were dealt with.
   void consume(StreamId stream, std::size_t bytes);
@@ -108,6 +111,8 @@ class Session {
   [[nodiscard]] std::size_t unsent(StreamId stream) const;
   [[nodiscard]] std::size_t unsent() const { return unsent_; }
   [[nodiscard]] std::size_t streams() const { return streams_.size(); }
+  /// Frames that wait here to leave, those of messages apart.
+  [[nodiscard]] std::size_t waiting() const;
 
   /// Takes no new streams; those that are open go on. `error` is HTTP/2's.
   void go_away(std::uint32_t error = 0, std::string_view why = {});
@@ -115,6 +120,8 @@ class Session {
   /// streams opened in the meantime are served and no call is lost.
   void wind_down();
   void ping();
+  /// Ends the connection for what the other side does, as after a breach that was found here.
+  void give_up_on(Breach breach, const std::string& why) { cut(breach, why); }
 
  private:
   struct Calls;  ///< What nghttp2 calls.
@@ -151,7 +158,8 @@ class Session {
   std::size_t unsent_ = 0;
   bool greeted_ = false;
   bool gone_away_ = false;  ///< The other side has.
-  bool dead_ = false;       ///< Nothing more can be sent.
+  bool winding_down_ = false;
+  bool dead_ = false;  ///< Nothing more can be sent.
   Breach breach_ = Breach::kNone;
   std::string breach_message_;
 };

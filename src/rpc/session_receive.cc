@@ -47,10 +47,9 @@ void Session::headers_came(StreamId id, bool end) {
   // "100 Continue" and the like say nothing.
   if (side_ == Side::kClient && !end && stream->block.find(":status").starts_with('1')) return;
   stream->remote_ended = end;
-  if (!std::exchange(stream->headers_came, true)) {
-    return events_.on_headers(id, stream->block, end);
-  }
-  events_.on_trailers(id, stream->block);
+  const HeaderBlock block = std::exchange(stream->block, {});
+  if (!std::exchange(stream->headers_came, true)) return events_.on_headers(id, block, end);
+  events_.on_trailers(id, block);
   if (find(id) != nullptr) events_.on_end(id);
 }
 

@@ -15,6 +15,12 @@ void Stream::push(Payload message) {
   queue.push_back({prefix, std::move(message)});
 }
 
+std::size_t Stream::drop() {
+  queue = {};
+  sent = 0;
+  return std::exchange(unsent, 0);
+}
+
 std::size_t Stream::copy(char* to, std::size_t room) {
   std::size_t copied = 0;
   while (copied < room && !queue.empty()) {

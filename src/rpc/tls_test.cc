@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "platform/pki/socket_bio.h"
 #include "rpc/channel.h"
 #include "rpc/server.h"
-#include "rpc/socket_bio.h"
 #include "rpc/tls_test_authority.h"
 
 namespace muster::rpc {
@@ -56,7 +56,7 @@ class RpcTlsTest : public ::testing::Test {
   }
 
   Outcome ask(const std::string& host, std::size_t size = 10, bool tls12 = false) {
-    auto tls = ClientTls::open(files_, tls12);
+    auto tls = open_client_tls(files_, tls12);
     EXPECT_TRUE(tls);
     return ask(host, *tls, size);
   }
@@ -167,7 +167,7 @@ TEST_F(RpcTlsTest, WritingToWhoeverIsGoneRaisesNoSignal) {
   std::array<int, 2> sockets{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
   const UniqueFd here(sockets[0]);
-  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(new_socket_bio(here.get()), BIO_free);
+  const std::unique_ptr<BIO, decltype(&BIO_free)> bio(pki::new_socket_bio(here.get()), BIO_free);
   ASSERT_EQ(BIO_write(bio.get(), "x", 1), 1);
   ::close(sockets[1]);
   EXPECT_LT(BIO_write(bio.get(), "x", 1), 0);
@@ -177,7 +177,7 @@ TEST_F(RpcTlsTest, WritingToWhoeverIsGoneRaisesNoSignal) {
 
 TEST_F(RpcTlsTest, FilesAreLookedAtForEachConnection) {
   serve(authority_.issue({}, {"127.0.0.1"}));
-  const auto tls = ClientTls::open(files_).value();
+  const auto tls = open_client_tls(files_).value();
   EXPECT_TRUE(ask("127.0.0.1", tls, 10).ok());
   const TestPair next = authority_.issue({"another"}, {});
   write("cert", next.cert);

@@ -1,5 +1,6 @@
 #include "server/cluster_peer.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -70,9 +71,9 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                 .deposed =
                     [this](Epoch of, const std::string& why) {
                       candidate_.rise_above(replica_.log().position().epoch);
-                      observer_.metrics().displaced.Increment();
+                      observer_.metrics().displaced.add();
                       if (replica_.log().position().epoch > of) {
-                        observer_.metrics().epoch_drift.Increment();
+                        observer_.metrics().epoch_drift.add();
                       }
                       term_.deposed(of, why);
                     },
@@ -85,14 +86,26 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                 .settled =
                     [this](Duration took, bool applied) {
                       Metrics& metrics = observer_.metrics();
-                      metrics.proposals.Increment();
+                      metrics.proposals.add();
                       if (applied) return metrics.committed(took);
-                      metrics.refusals.Increment();
+                      metrics.refusals.add();
                     },
                 .sealed = [this](const rlog::Seal& seal) { sealed(seal); },
                 .stopped = [this](const Error& error) { on_fatal_(explained(error)); }}),
       mover_({loop_, store_, std::move(surroundings.open_engine), replica_, Random(random_.next()),
-              log_options(config_, known_log_).request_timeout}),
+              log_options(config_, known_log_).request_timeout,
+              [this](std::function<void(bool)> done) {
+                ask_move_state(
+                    {}, kMoveStateTimeout, [done = std::move(done)](const MoveStates& others) {
+                      const auto copies = [](const auto& each) { return each.second.copying(); };
+                      done(std::any_of(others.answers.begin(), others.answers.end(), copies));
+                    });
+              },
+              [this](const rlog::Seal& seal, Callback<Done> done) {
+                ask_for_mark(seal, std::move(done));
+              },
+              config_.managed()}),
+      leave_timer_(loop_),
       term_(loop_, replica_, term_options(config_, process_, observer_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),
@@ -124,7 +137,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                       update.set_version(update.full_sync().version());
                       return rpc::to_payload(update);
                     },
-                    {.on_lagged = [this] { observer_.metrics().watch_lagged.Increment(); }}),
+                    {.on_lagged = [this] { observer_.metrics().watch_lagged.add(); }}),
       store_hub_(loop_, replica_.state(), {}),
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
@@ -206,7 +219,7 @@ void ClusterPeer::opened(const Status& status) {
   open_ = true;
   show();
   // sealed() follows: there is nothing to lead here any more.
-  if (replica_.log().position().seal) return;
+  if (replica_.log().position().seal) return show_move();
   log_info("state ready", {{"server", config_.id},
                            {"log", log},
                            {"index", std::to_string(replica_.log().applied().value())},
@@ -215,6 +228,7 @@ void ClusterPeer::opened(const Status& status) {
 }
 
 void ClusterPeer::take_part() {
+  if (seal_) return;
   // The log may have been led elsewhere before: by the engine it was moved or restored from.
   candidate_.rise_above(replica_.log().position().epoch);
   candidate_.start();
@@ -254,36 +268,13 @@ void ClusterPeer::dispatch(const rpc::CallPtr& call) {
     const char* why = open_ ? "this server is stopping" : "this server is loading its state";
     return call->finish({rpc::Code::kUnavailable, why, {}});
   }
-  if (seal_) {
-    return call->finish({rpc::Code::kUnavailable, moved_to(seal_->target).message, {}});
+  if (call->method() == kMoveState) return tell_move_state(call);
+  if (seal_ && call->method() != kHealthCheck) {
+    const std::string& to = seal_->target;
+    return call->finish(
+        {rpc::Code::kUnavailable, left_ ? moved_to(to).message : moving_to(to), {}});
   }
   router_.dispatch(call);
-}
-
-void ClusterPeer::move(const std::string& engine, Callback<rlog::Index> done) {
-  mover_.start(engine, lifetime_.wrap([this, engine,
-                                       done = std::move(done)](const Result<rlog::Index>& moved) {
-    done(moved);
-    if (moved) return leave(engine);
-    if (mover_.sealing()) on_fatal_(moved.error());
-  }));
-}
-
-// A server that was running when another one sealed the log has nothing to do but to say so. One
-// that comes later finishes what a crash may have interrupted.
-void ClusterPeer::sealed(const rlog::Seal& seal) {
-  if (seal_ || stopping_) return;
-  seal_ = seal;
-  if (mover_.sealing()) return;  // By this server, which is at it.
-  if (candidate_.started()) return leave(seal.target);
-  mover_.finish(seal, lifetime_.wrap([this, seal](const Status& finished) {
-    if (!finished) return on_fatal_(finished.error());
-    leave(seal.target);
-  }));
-}
-
-void ClusterPeer::leave(const std::string& target) {
-  on_fatal_(moved_to(target));
 }
 
 LeaderView ClusterPeer::leader() const {

@@ -6,11 +6,13 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/loop.h"
 #include "base/random.h"
 #include "base/result.h"
 #include "candidate/candidate.h"
+#include "muster/v1/peer.pb.h"
 #include "server/config.h"
 #include "server/guard/guard.h"
 #include "server/leader/leader_term.h"
@@ -77,13 +79,26 @@ class ClusterPeer {
   [[nodiscard]] const Replica& replica() const { return replica_; }
 
  private:
+  static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
+  static constexpr Duration kMoveStateTimeout = 1s;
+  static constexpr const char* kMoveState = "/muster.v1.PeerService/MoveState";
+
   void opened(const Status& status);
   void make_sure_of_own_id(std::function<void()> then);
   void take_part();
   [[nodiscard]] Error explained(const Error& error) const;
   void move(const std::string& engine, Callback<rlog::Index> done);
   void sealed(const rlog::Seal& seal);
-  void leave(const std::string& target);
+  void show_move();
+  void tell_move_state(const rpc::CallPtr& call);
+  struct MoveStates {
+    std::map<std::string, v1::MoveStateResponse> answers{};  ///< By the server's id.
+    std::map<std::string, rpc::RpcStatus> failures{};
+  };
+  void ask_move_state(const v1::MoveStateRequest& request, Duration timeout,
+                      std::function<void(const MoveStates&)> done);
+  void ask_for_mark(const rlog::Seal& seal, Callback<Done> done);
+  void leave(const std::string& target, MonoTime limit);
   void begin_term(Epoch epoch);
   void announce();
   void on_trouble(const telemetry::Trouble& trouble);
@@ -120,6 +135,8 @@ class ClusterPeer {
   Replica replica_;
   LogMover mover_;
   std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.
+  bool left_ = false;               ///< Everything is there.
+  Timer leave_timer_;
   LeaderTerm term_;
   Candidate candidate_;
   Cluster cluster_;

@@ -12,7 +12,7 @@
 #include "candidate/candidate_options.h"
 #include "core/limits/request_limits.h"
 #include "core/membership/options.h"
-#include "server/config_address.h"
+#include "core/net/address.h"
 #include "store/open.h"
 
 namespace muster {

@@ -159,7 +159,7 @@ std::string server_notes() {
 std::string server_help() {
   std::string text =
       "usage: musterd [OPTION…]\n\n"
-      "  --config FILE                    A YAML file with any of the options below\n";
+      "  --config FILE                    YAML file with any of the options below\n";
   for (const ServerOption& option : server_options()) {
     std::string left = "  --" + option.name + (option.type.empty() ? "" : " " + option.type);
     // Counted in letters, not in bytes: "…" is three bytes.

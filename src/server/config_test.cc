@@ -377,17 +377,5 @@ TEST(ServerConfigTest, HelpAndVersionNeedNoConfiguration) {
   EXPECT_TRUE(read({"--version"})->version);
 }
 
-TEST(AddressTest, ReadsBackWhatItWrites) {
-  for (const std::string text : {"127.0.0.1:9000", "[::1]:9000", "h1.example:1", "localhost:0"}) {
-    EXPECT_EQ(Address::parse(text).value().to_string(), text);
-  }
-  for (const std::string text :
-       {"", "h", "h:", "h:65536", "h:-1", "[::1", "[::1]9", "::1:90", "a b:1", "[h]:1", "h:1:2"}) {
-    EXPECT_FALSE(Address::parse(text).ok()) << text;
-  }
-  EXPECT_TRUE(Address::parse("127.9.9.9:1")->is_loopback());
-  EXPECT_FALSE(Address::parse("127.evil.example:1")->is_loopback());
-}
-
 }  // namespace config_test
 }  // namespace muster

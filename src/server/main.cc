@@ -75,7 +75,7 @@ class ServerLog {
       MutexLock lock(mutex_);
       const LogThrottle::Verdict verdict = throttle_.judge(line, boot_now());
       if (!verdict.pass) {
-        if (metrics_ != nullptr) metrics_->log_suppressed.Increment();
+        if (metrics_ != nullptr) metrics_->log_suppressed.add();
         return;
       }
       if (verdict.left_out > 0) {
@@ -87,7 +87,7 @@ class ServerLog {
       return;
     }
     MutexLock lock(mutex_);
-    if (metrics_ != nullptr) metrics_->log_lost.Increment();
+    if (metrics_ != nullptr) metrics_->log_lost.add();
   }
 
  private:
@@ -188,6 +188,7 @@ int main(const std::vector<std::string>& words) {
   open_missing_standard_descriptors();
   StopSignals signals;
   ignore_broken_pipes();
+  ignore_file_size_signal();
   const auto output = std::make_shared<Output>();
   set_log_sink([output](const LogLine& line) { output->err.write(as_text(line)); });
   const int code = start(words, signals, output);

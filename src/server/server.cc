@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "core/net/host_check.h"
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/coordinator.pb.h"
@@ -26,7 +27,9 @@ namespace muster {
 namespace {
 
 constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
-constexpr Duration kDrainLimit = 200ms;
+constexpr Duration kDrainLimit = 2s;
+/// Of each store that holds the log, or is to hold it.
+const StoreOptions kEngineOptions{.tls = {}, .stop_when_gone_back = true, .tls13_only = true};
 
 /// Certificates at every door of this server are worth little when its engine has none.
 void warn_of_plaintext(const etcd::Address& engine) {
@@ -146,13 +149,13 @@ Result<std::string> Server::start() {
   options.cut = [this](rpc::Breach breach, const std::string& remote, std::string_view certificate,
                        const std::string& why) {
     metrics_.cut(breach);
-    log_warn("a connection was cut", {{"client", client_name(certificate, remote)},
+    log_warn("a connection was cut", {{"client", client_of(certificate, remote).name},
                                       {"remote", remote},
                                       {"limit", to_string(breach)},
                                       {"reason", why}});
   };
   options.client = [this](std::string_view certificate, const std::string& remote) {
-    return client_name(certificate, remote);
+    return client_of(certificate, remote);
   };
   if (tls_) {
     options.tls = tls_->rpc();
@@ -175,11 +178,14 @@ Result<std::string> Server::start() {
   return address_;
 }
 
-std::string Server::client_name(std::string_view certificate, const std::string& remote) const {
-  if (!tls_ || certificate.empty()) return remote;
+rpc::Client Server::client_of(std::string_view certificate, const std::string& remote) const {
+  if (!tls_ || certificate.empty()) return {.name = remote};
   const auto peer = tls_->read(certificate);
-  return peer ? std::string(to_string((*peer)->identity.role)) + " " + (*peer)->identity.id
-              : remote;
+  if (!peer) return {.name = remote};
+  const security::Identity& who = (*peer)->identity;
+  const bool server = who.role == security::Role::kServer;
+  return {std::string(to_string(who.role)) + " " + who.id,
+          server ? rpc::ByteBudget::Whose::kServer : rpc::ByteBudget::Whose::kClient};
 }
 
 server::Observer::Options Server::observer_options() {
@@ -204,7 +210,7 @@ server::Observer::Options Server::observer_options() {
     }
     if (tls_->revocations() == nullptr) return;
     const server::CrlKeeper::Health lists = tls_->revocations()->health();
-    levels.crl_failures = static_cast<double>(lists.failures);
+    levels.crl_failures = lists.failures;
     if (lists.age) levels.crl_age_s = std::chrono::duration<double>(*lists.age).count();
     if (!lists.term) return;
     levels.crl_term_s = std::chrono::duration<double>(lists.term->whole).count();
@@ -222,7 +228,9 @@ Status Server::start_http() {
     options.listen.host = wanted.host;
     options.listen.port = port;
     options.page = page_;
-    options.authorize = server::is_local;
+    options.authorize = [wanted](const http::Request& request) {
+      return check_host(request.header("host"), wanted, host_name());
+    };
     if (tls_) {
       const http::TlsContext context = server::http_context(*tls_);
       if (!context) return {Errc::kInvalid, "OpenSSL cannot serve HTTPS with these files"};
@@ -281,7 +289,7 @@ void Server::reach_engine() {
 
 void Server::join(const std::string& url) {
   if (stopping_) return;
-  auto store = open_store(url, loop_, {.tls = {}, .stop_when_gone_back = true});
+  auto store = open_store(url, loop_, kEngineOptions);
   if (!store) return on_fatal_(store.error());
   store_ = std::make_unique<server::MeteredStore>(std::move(*store), loop_, metrics_);
   observer_.waiting("this server is loading its state");
@@ -293,13 +301,12 @@ void Server::join(const std::string& url) {
     };
   }
   peer_ = std::make_unique<server::ClusterPeer>(
-      config_, server::ClusterPeer::Surroundings{
-                   loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_,
-                   observer_, std::move(remove_member),
-                   [this](const std::string& engine) {
-                     return open_store(engine, loop_, {.tls = {}, .stop_when_gone_back = true});
-                   },
-                   [this](bool serving) { rpc_->set_serving(serving); }});
+      config_,
+      server::ClusterPeer::Surroundings{
+          loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_, observer_,
+          std::move(remove_member),
+          [this](const std::string& engine) { return open_store(engine, loop_, kEngineOptions); },
+          [this](bool serving) { rpc_->set_serving(serving); }});
   peer_->start();
 }
 
@@ -316,7 +323,9 @@ void Server::restore() {
 }
 
 bool Server::let_in(const rpc::CallPtr& call) {
-  call->on_ended([this, method = call->method(), began = loop_.now()](const rpc::RpcStatus& end) {
+  // The call itself calls it: it is there.
+  call->on_ended([this, of = call.get(), began = loop_.now()](const rpc::RpcStatus& end) {
+    const std::string& method = of->method();
     const Duration took = loop_.now() - began;
     // How long a stream lasts is no measure of anything.
     metrics_.rpc_ended(method, end.code, took, server::Guard::lasts(method));

@@ -67,8 +67,8 @@ class Server {
   [[nodiscard]] Status start_http();
   [[nodiscard]] server::Observer::Options observer_options();
   /// Who has shown this certificate, or the host it comes from.
-  [[nodiscard]] std::string client_name(std::string_view certificate,
-                                        const std::string& remote) const;
+  [[nodiscard]] rpc::Client client_of(std::string_view certificate,
+                                      const std::string& remote) const;
   [[nodiscard]] int descriptors_max(const ServerConfig& config) const;
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);

@@ -36,6 +36,7 @@ Opened open_etcd(const Url& url, EventLoop& loop, const StoreOptions& options) {
   EtcdOptions etcd;
   etcd.tls = options.tls;
   etcd.stop_when_gone_back = options.stop_when_gone_back;
+  etcd.tls13_only = options.tls13_only;
   return open_etcd_store(url, etcd, loop);
 }
 

@@ -16,6 +16,8 @@ struct StoreOptions {
   /// When the store is found to have gone back in time, every call fails from then on. For a
   /// replicated log, which must not go on in another past.
   bool stop_when_gone_back = false;
+  /// Older TLS is refused, as servers of Muster do. Otherwise an etcd may speak TLS 1.2.
+  bool tls13_only = false;
 };
 
 /// Opens the store at an address such as file:///var/lib/app; its completions are posted to

@@ -54,8 +54,6 @@ class Probe : public std::enable_shared_from_this<Probe> {
         [this, next](const Result<Revision>& replaced) {
           if (!replaced) {
             return refused("right revision", next, [this] {
-              if (!std::exchange(other_dialect_tried_, true) && store_.try_other_dialect())
-                return replace();
               unsafe("right revision", "a write at the current revision was refused");
             });
           }
@@ -217,7 +215,6 @@ class Probe : public std::enable_shared_from_this<Probe> {
   const Callback<Done> done_;
   const std::string nonce_;
   const Key key_;
-  bool other_dialect_tried_ = false;
   bool touched_ = false;  ///< There may be something to remove.
   std::string written_;   ///< The body that must be there now,
   Revision current_;      ///< at this revision.

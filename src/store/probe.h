@@ -18,7 +18,7 @@ namespace muster {
 ///
 /// Touches one object of its own, muster-probe/{uuid}, and removes it at the end; a removal that
 /// fails is logged with the key. Each of its calls, some fifteen one after another, gets
-/// `per_call`. A store that refuses the right revision is asked once to try its other dialect.
+/// `per_call`.
 ///
 /// Does not find promises that break only under concurrency or failure.
 ///

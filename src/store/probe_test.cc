@@ -63,7 +63,7 @@ class FlawedStore final : public ObjectStore {
     if (fails("put")) return answer<Revision>(std::move(done), failure_.second);
     using Kind = Precondition::Kind;
     const bool exists = objects_->entries().contains(key);
-    if (flaw_ == Flaw::kRefusesRightRevision && when.kind == Kind::kAtRevision && !dialect_)
+    if (flaw_ == Flaw::kRefusesRightRevision && when.kind == Kind::kAtRevision)
       return answer<Revision>(std::move(done), Error{Errc::kConflict, "no"});
     if (flaw_ == Flaw::kCreatesTwice && when.kind == Kind::kAbsent) when = {};
     if (flaw_ == Flaw::kIgnoresRevisions && when.kind == Kind::kAtRevision && exists) when = {};
@@ -104,11 +104,6 @@ class FlawedStore final : public ObjectStore {
     if (flaw_ == Flaw::kListsLate) return answer<ListPage>(std::move(done), ListPage{});
     inner_.list(std::move(prefix), std::move(from), by, std::move(done));
   }
-  bool try_other_dialect() override {
-    ++dialects_tried;
-    dialect_ = other_dialect_helps;
-    return other_dialect_helps;
-  }
 
   /// From the `nth` call of `operation` on, it answers with `error`.
   void fail(std::string operation, int nth, Error error) {
@@ -116,9 +111,6 @@ class FlawedStore final : public ObjectStore {
     calls_until_failure_ = nth;
   }
   [[nodiscard]] MemoryObjects& objects() { return *objects_; }
-
-  bool other_dialect_helps = false;
-  int dialects_tried = 0;
 
  private:
   bool fails(const std::string& operation) {
@@ -134,7 +126,6 @@ class FlawedStore final : public ObjectStore {
   Loop& loop_;
   MemoryStore inner_;
   std::optional<Object> first_;
-  bool dialect_ = false;
   bool removed_ = false;
   std::pair<std::string, Error> failure_{"", {Errc::kUnavailable, ""}};
   int calls_until_failure_ = 0;
@@ -166,7 +157,6 @@ TEST_F(ProbeTest, ASafeStoreIsAcceptedAndLeftAsItWas) {
   ASSERT_EQ(store.objects().entries().size(), 2u);
   EXPECT_EQ(store.objects().entries().at("muster-probe").revision, 1u);
   EXPECT_EQ(store.objects().entries().at("state.json").revision, 2u);
-  EXPECT_EQ(store.dialects_tried, 0);
 }
 
 struct Plant {
@@ -200,20 +190,6 @@ INSTANTIATE_TEST_SUITE_P(Plants, UnsafeStoreTest,
                                            Plant{Flaw::kKeepsRemovedObjects, "removal"},
                                            Plant{Flaw::kIgnoresRevisionsOfAbsentObjects,
                                                  "revision of an absent object"}));
-
-TEST_F(ProbeTest, TheOtherDialectIsTriedOnceWhenTheRightRevisionIsRefused) {
-  FlawedStore store(loop_, Flaw::kRefusesRightRevision);
-  store.other_dialect_helps = true;
-  const Status verdict = probe(store);
-  EXPECT_TRUE(verdict) << verdict.error().message;
-  EXPECT_EQ(store.dialects_tried, 1);
-}
-
-TEST_F(ProbeTest, AnotherDialectThatDoesNotHelpIsNotTriedAgain) {
-  FlawedStore store(loop_, Flaw::kRefusesRightRevision);
-  EXPECT_TRUE(probe(store).is(Errc::kUnsupported));
-  EXPECT_EQ(store.dialects_tried, 1);
-}
 
 struct Outage {
   std::string operation;

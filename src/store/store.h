@@ -147,10 +147,6 @@ class ObjectStore {
   /// says kReset. Null without the capability.
   virtual std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                        std::function<void(const WatchEvent&)> on_event);
-
-  /// Called by the probe when a right revision was refused; switches to the store's other way of
-  /// stating conditions, false when there is none.
-  virtual bool try_other_dialect() { return false; }
 };
 
 /// All pages of a list, one after another, each within `timeout`: however many there are, all of

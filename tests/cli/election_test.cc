@@ -145,8 +145,24 @@ TEST_F(MusterElectionTest, AnAddressThatIsTakenIsRefused) {
   const int port = first.next("http:listening")["port"];
   const Outcome second = run_muster(
       {"worker", "--arbiter", store_, "--id", "w2", "--http", "127.0.0.1:" + std::to_string(port)});
-  EXPECT_EQ(second.code, 64);
+  EXPECT_EQ(second.code, 69);
   EXPECT_THAT(second.err, ::testing::HasSubstr("is the port taken"));
+}
+
+// R38: four slow connections kept everybody else from an answer, and any Host was believed.
+TEST_F(MusterElectionTest, SlowConnectionsAndOtherHostsDoNotReachAWorker) {
+  Worker worker(store_, "w1", {"--http", "127.0.0.1:0"});
+  const json listening = worker.next("http:listening");
+  {
+    const SlowClients slow(listening, 300);
+    const MonoTime asked = boot_now();
+    EXPECT_EQ(get(listening, "/healthz").status, 200);
+    EXPECT_LT(boot_now() - asked, 8s) << "none of them had to time out";
+    EXPECT_LE(slow.open(), 64U);
+  }
+  EXPECT_THAT(get_as(listening, "evil.example:80", "/workers"),
+              ::testing::StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(get_as(listening, "[::1]:9010", "/workers"), ::testing::StartsWith("HTTP/1.1 200 "));
 }
 
 // R15: operators' commands reached muster run only.
@@ -182,6 +198,18 @@ TEST_F(MusterElectionTest, ElectionsAreListedAndTheLeaderOfAnotherIsHintedAt) {
   const Outcome named = run_muster({"leader", "--arbiter", store_, "--name", "job"});
   EXPECT_THAT(named.out, ::testing::StartsWith("n1 leads job, epoch 1"));
   EXPECT_EQ(named.err, "");
+}
+
+// R43: the hint named leaders whose leases were over, and `muster leader --name` denied them.
+TEST_F(MusterElectionTest, NobodyIsHintedAtWhoseLeaseIsOver) {
+  Worker worker(store_, "w1", {"--name", "fleet"});
+  ASSERT_FALSE(worker.next("term:began").is_null());
+  worker.kill();
+  const Outcome led = run_muster({"leader", "--arbiter", store_, "--name", "fleet", "--confirm"});
+  ASSERT_EQ(led.code, 1) << led.out << "its lease is waited out here";
+  const Outcome forgotten = run_muster({"leader", "--arbiter", store_});
+  EXPECT_EQ(forgotten.code, 1);
+  EXPECT_EQ(forgotten.err, "");
 }
 
 // S05: two processes with one id are found, and said so.

@@ -156,6 +156,9 @@ TEST_F(RunFailoverTest, AGuardianThatIsKilledGivesNoReceiptAndIsExitCode73) {
   // pid (name) state parent …; the name is sh or sleep.
   const int guardian = std::stoi(status.substr(status.rfind(')') + 4));
   ::kill(guardian, SIGKILL);
+  // R19: nothing was late.
+  const std::string trouble = first.next("trouble")["message"];
+  EXPECT_THAT(trouble, testing::HasSubstr("nothing proves that all of the work of epoch 1"));
   EXPECT_EQ(first.next("exit")["code"], 73);
   EXPECT_EQ(first.finish(), 73);
   // Nothing was released: the next one waits for the lease.

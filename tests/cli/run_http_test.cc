@@ -52,5 +52,51 @@ TEST(RunHttpTest, AnswersBeforeTheStoreDoes) {
   EXPECT_EQ(runner.terminate(), 128 + SIGTERM);
 }
 
+// R38: four slow connections kept everybody else from an answer.
+TEST(RunHttpTest, SlowConnectionsKeepNobodyFromAnAnswer) {
+  const TempDir dir;
+  Runner runner("file://" + (dir.path() / "store").string(), "n1", {"--http", "127.0.0.1:0"},
+                {"sleep", "1000"});
+  const Json listening = runner.next("http_listening");
+  const SlowClients slow(listening, 300);
+  const MonoTime asked = boot_now();
+  EXPECT_EQ(get(listening, "/healthz").status, 200);
+  EXPECT_LT(boot_now() - asked, 8s) << "none of them had to time out";
+  EXPECT_LE(slow.open(), 64U);
+  EXPECT_EQ(runner.terminate(), 128 + SIGTERM);
+}
+
+// R38: a web page whose name leads to loopback could read who leads.
+TEST(RunHttpTest, ARequestThatNamesAnotherMachineIsRefused) {
+  const TempDir dir;
+  Runner runner("file://" + (dir.path() / "store").string(), "n1", {"--http", "localhost:0"},
+                {"sleep", "1000"});
+  const Json listening = runner.next("http_listening");
+  for (const char* path : {"/leader", "/metrics", "/healthz", "/nothing"}) {
+    EXPECT_THAT(
+        get_as(listening, "evil.example", path),
+        testing::AllOf(testing::StartsWith("HTTP/1.1 403 "), HasSubstr("ask for localhost")))
+        << path;
+  }
+  for (const char* own :
+       {"localhost", "LOCALHOST:9010", "127.0.0.1:9010", "[::1]:9010", "[0:0:0:0:0:0:0:1]"}) {
+    EXPECT_THAT(get_as(listening, own, "/healthz"), testing::StartsWith("HTTP/1.1 200 ")) << own;
+  }
+}
+
+TEST(RunHttpTest, APortThatIsTakenIsAnErrorBeforeAnythingRuns) {
+  const TempDir dir;
+  const std::string store = "file://" + (dir.path() / "store").string();
+  Runner first(store, "n1", {"--http", "127.0.0.1:0"}, {"sleep", "1000"});
+  const int port = first.next("http_listening")["port"];
+  const std::string address = "127.0.0.1:" + std::to_string(port);
+  const Outcome second = run_job(store, {"--http", address}, {"sleep", "1000"});
+  EXPECT_EQ(second.code, 69);
+  EXPECT_THAT(second.err, HasSubstr("cannot listen on http://" + address));
+  const Outcome worker = run_muster({"worker", "--arbiter", store, "--http", address});
+  EXPECT_EQ(worker.code, 69);
+  EXPECT_THAT(worker.err, HasSubstr("cannot listen on http://" + address));
+}
+
 }  // namespace run_http_test
 }  // namespace muster

@@ -54,5 +54,63 @@ TEST_F(RunStartTest, AStoreThatWasHardlyAskedIsNotCalledSilent) {
   EXPECT_THAT(waited.err, HasSubstr("not leading job after 0s"));
 }
 
+// R21: a standby without the program that guards commands looked healthy until it led.
+TEST_F(RunStartTest, AMissingGuardianIsFoundAtTheStart) {
+  const std::filesystem::path alone = dir_.path() / "muster";
+  std::filesystem::copy_file(MUSTER_PROGRAM, alone);
+  const auto ends = [&](const Words& options) {
+    Words words{"sh", "-c", "exec \"$@\" 2>&1", "sh", alone.string(), "run"};
+    words.insert(words.end(), options.begin(), options.end());
+    ChildProcess child(words);
+    EXPECT_THAT(child.read_line(), HasSubstr("/muster-guardian: command not found; muster starts"));
+    return child.finish();
+  };
+  EXPECT_EQ(ends({"--arbiter", store_, "--name", "job", "--eligible", "off", "--wait", "2s", "--",
+                  "true"}),
+            69);
+  EXPECT_EQ(ends({"--check"}), 69);
+}
+
+// R23: a few were an abort, or a leader that could not start its command.
+TEST_F(RunStartTest, TooFewOpenFilesAreToldAtTheStart) {
+  const Words run{"run", "--wait", "2s", "--name", "job", "--arbiter", store_, "--", "true"};
+  const Words worker{"worker", "--arbiter", store_, "--startup-jitter-max", "0s"};
+  for (const int files : {5, 10, 30, 66}) {
+    for (const Words& each : {run, worker}) {
+      Words words{"sh", "-c",
+                  "exec 2>&1; ulimit -c 0; ulimit -n " + std::to_string(files) + "; exec \"$@\"",
+                  "sh"};
+      for (const char* word : {"timeout", "10", MUSTER_PROGRAM}) words.emplace_back(word);
+      words.insert(words.end(), each.begin(), each.end());
+      ChildProcess child(words);
+      EXPECT_THAT(child.read_line(),
+                  HasSubstr("may have " + std::to_string(files) + " files open and needs 160"));
+      EXPECT_EQ(child.finish(), 69);
+    }
+  }
+}
+
+// R23: the signal for it ended muster without a word.
+TEST_F(RunStartTest, AFileThatMayNotGrowIsAnErrorOfTheStore) {
+  ChildProcess child({"sh", "-c", "ulimit -c 0; ulimit -f 0; exec \"$@\" 2>&1", "sh",
+                      MUSTER_PROGRAM, "run", "--wait", "2s", "--name", "job", "--arbiter", store_,
+                      "--", "true"});
+  std::string all;
+  for (std::string line = child.read_line(); !line.empty(); line = child.read_line()) all += line;
+  EXPECT_THAT(all, HasSubstr("larger than this process may write"));
+  EXPECT_EQ(child.finish(), 72);
+}
+
+// R23: an address space in which malloc finds no room for the heap of a second thread, and goes on
+// without one, left its error behind: each file that was absent "could not be opened".
+TEST_F(RunStartTest, LittleAddressSpaceIsEnoughOrTold) {
+  ChildProcess child({"sh", "-c", "ulimit -v 130000; exec \"$@\" 2>&1", "sh", MUSTER_PROGRAM, "run",
+                      "--wait", "20s", "--name", "job", "--arbiter", store_, "--", "echo", "ran"});
+  std::string all;
+  for (std::string line = child.read_line(); !line.empty(); line = child.read_line()) all += line;
+  EXPECT_THAT(all, testing::Not(HasSubstr("cannot open objects/")));
+  EXPECT_THAT(child.finish(), testing::AnyOf(0, 69)) << all;
+}
+
 }  // namespace run_start_test
 }  // namespace muster

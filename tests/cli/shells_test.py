@@ -23,11 +23,12 @@ class Help:
     def __init__(self, program, words):
         self.words = words
         text = shells.run([program, *words[1:], "--help"])
-        parts = re.split(r"^(\w+):\n", text.split("\nExample")[0], flags=re.MULTILINE)
+        parts = re.split(r"^([A-Z][\w ]*):\n", text.split("\nExample")[0], flags=re.MULTILINE)
         sections = dict(zip(parts[1::2], parts[2::2]))
         named = re.findall(r"^  (-\S+)", "".join(sections.values()), re.MULTILINE)
         self.options = [name for names in named for name in names.split(",")]
-        commands = re.findall(r"^  (\w\S*)", sections.get("Subcommands", ""), re.MULTILINE)
+        groups = [lines for name, lines in sections.items() if name not in ("Options", "Positionals")]
+        commands = re.findall(r"^  (\w\S*)", "".join(groups), re.MULTILINE)
         self.commands = [Help(program, words + [name]) for name in commands]
 
     def walk(self):

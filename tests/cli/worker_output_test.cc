@@ -29,5 +29,21 @@ TEST(WorkerOutputTest, AStandardOutputThatNobodyReadsCostsNeitherTheLeaseNorASig
   EXPECT_TRUE(events.blocks()) << "what is shared was changed for others";
 }
 
+// R13: a terminal that is closed cost the others a lease.
+TEST(WorkerOutputTest, AHangUpHandsOver) {
+  const TempDir dir;
+  const std::string store = "file://" + (dir.path() / "store").string();
+  ChildProcess worker(
+      prepared({"worker", "--arbiter", store, "--id", "w1", "--json", "--startup-jitter-max", "0s"},
+               "/dev/null"));
+  for (std::string line = worker.read_line(); line.find("term:began") == line.npos;) {
+    ASSERT_FALSE(line.empty());
+    line = worker.read_line();
+  }
+  ::kill(worker.pid(), SIGHUP);
+  EXPECT_EQ(worker.finish(), 0);
+  EXPECT_EQ(run_muster({"leader", "--arbiter", store, "--json"}).json()["leader"], nullptr);
+}
+
 }  // namespace worker_output_test
 }  // namespace muster

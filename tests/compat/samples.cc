@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "coordinator/control.h"
 #include "core/cluster/cluster_state.h"
 #include "core/cluster/commands.h"
 #include "core/cluster/snapshot.h"
@@ -14,6 +13,7 @@
 #include "core/log/manifest.h"
 #include "core/membership/testing.h"
 #include "core/membership/wire.h"
+#include "elector/control.h"
 #include "log/archive.h"
 
 namespace muster::compat {

@@ -27,7 +27,7 @@ from commands import Document, blocks, commands
 from surroundings import KEYS, ROOT, bucket, etcd, free_port, wait_for
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
-ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_project",
+ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_modules", "docs/library.md": "outside_installed",
              "docs/three-servers.md": "tests/packaging/three_servers_test.py, with the packages"}
 STAND_IN = """#!/bin/sh
 [ "$1" = migrate ] || echo $$ >"$NOTES.pid"

@@ -93,7 +93,7 @@ class LanguagesTest(unittest.TestCase):
 
     def test_heartbeats_are_no_faster_than_the_default_limits_allow(self):
         options = subprocess.run([PROGRAMS / "musterd", "--help"], capture_output=True, text=True, check=True)
-        per_minute = int(re.search(r"--limits-heartbeat.*?; (\d+):", options.stdout)[1])
+        per_minute = int(re.search(r"--limits-heartbeat RATE .*default: (\d+):", options.stdout)[1])
         python = (SOURCE / "examples/python/node.py").read_text()
         node = (SOURCE / "examples/node/node.js").read_text()
         seconds = [int(re.search(r"HEARTBEAT_SECONDS = (\d+)", python)[1]),

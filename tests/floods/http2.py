@@ -5,7 +5,7 @@ import ssl
 import struct
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
-END_STREAM, END_HEADERS, ACK = 1, 4, 1
+END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
 INITIAL_WINDOW_SIZE = 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
@@ -14,13 +14,28 @@ def frame(kind, flags, stream, content=b""):
     return struct.pack(">I", len(content))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + content
 
 
-def literal(name, value):
-    """A header that is written out and not remembered."""
-    def text(string):
-        assert len(string) < 127 + 128
-        size = bytes([len(string)]) if len(string) < 127 else bytes([127, len(string) - 127])
-        return size + string.encode()
-    return b"\x00" + text(name) + text(value)
+def text(string):
+    size = len(string)
+    if size < 127:
+        return bytes([size]) + string.encode()
+    size -= 127
+    more = b""
+    while size >= 128:
+        more += bytes([128 | size & 127])
+        size >>= 7
+    return b"\x7f" + more + bytes([size]) + string.encode()
+
+
+def literal(name, value, kind=0):
+    """A header that is written out, and not remembered."""
+    return bytes([kind]) + text(name) + text(value)
+
+
+def remembered(path):
+    """A request whose headers the other side is to remember, and the same one in six bytes from then on."""
+    headers = [(":path", path), (":authority", "x"), ("te", "trailers"), ("content-type", "application/grpc")]
+    post = b"\x83\x87"
+    return post + b"".join(literal(*each, 0x40) for each in headers), post + bytes([0xC1, 0xC0, 0xBF, 0xBE])
 
 
 def request(path, extra=()):
@@ -36,9 +51,14 @@ def message(content, flag=0):
 class Connection:
     """To the server at host:port, from an address of this machine, so that clients can be told apart."""
 
-    def __init__(self, address, source, settings=b"", tls=None):
+    def __init__(self, address, source, settings=b"", tls=None, receive_buffer=None):
         host, port = address.rsplit(":", 1)
-        self.socket = socket.create_connection((host, int(port)), timeout=20, source_address=(source, 0))
+        self.socket = socket.socket()
+        self.socket.settimeout(20)
+        if receive_buffer:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        self.socket.bind((source, 0))
+        self.socket.connect((host, int(port)))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
             self.socket = tls.wrap_socket(self.socket, server_hostname=host)

@@ -28,7 +28,7 @@ TestStore::Open opener(const std::string& url) {
   };
 }
 
-/// Some gateways need to be asked in another dialect; every process finds out before it begins.
+/// Every process does so before it begins.
 void probe(TestStore& store) {
   Random random = system_random();
   const Status verdict = store.await<Done>([&](Callback<Done> done) {

@@ -16,10 +16,9 @@ import subprocess
 import tempfile
 import threading
 import unittest
-import urllib.error
 import urllib.request
 
-from watching import BIN, LIMIT_SECONDS, ROOT, eventually
+from watching import BIN, LIMIT_SECONDS, ROOT, eventually, fetch, fetch_json, status_of
 
 MONITORING = ROOT / "packaging" / "monitoring"
 
@@ -29,24 +28,6 @@ SERVER_OPTIONS = [
     "--suspect-timeout", "4s", "--down-timeout", "6s", "--leader-grace-period", "8s",
     "--log-format", "json",
 ]
-
-
-def fetch(url, headers=None):
-    request = urllib.request.Request(url, headers=headers or {})
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        return answer.read().decode()
-
-
-def fetch_json(url):
-    return json.loads(fetch(url))
-
-
-def status_of(url, method="GET"):
-    try:
-        with urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=10) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
 
 
 class Server:
@@ -149,6 +130,14 @@ class ObserveTest(unittest.TestCase):
                               capture_output=True, timeout=LIMIT_SECONDS, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout
+
+    def test_0_a_request_that_names_another_machine_is_refused(self):
+        for path in ("/healthz", "/api/overview", "/metrics", "/"):
+            status, text = status_of(self.servers[0].http + path, headers={"Host": "evil.example"})
+            self.assertEqual(status, 403, path)
+            self.assertIn("ask for localhost", text)
+        for own in ("localhost", "LOCALHOST:9002", "[::1]:9002", "[0:0:0:0:0:0:0:1]"):
+            self.assertEqual(status_of(self.servers[0].http + "/healthz", headers={"Host": own})[0], 200, own)
 
     def test_1_every_server_shows_the_same(self):
         for server in self.living():

@@ -99,8 +99,10 @@ inside 'mkdir -p /tmp/m && chown muster /tmp/m
 build_outside() {
   cp -r "$tests/packaging/outside" "$root/var/tmp/"
   chroot "$root" sh -euc 'export DEBIAN_FRONTEND=noninteractive
-    apt-get install -qq -y --no-install-recommends /var/tmp/libmuster-dev_*.deb cmake ninja-build g++ </dev/null'
-  inside '/var/tmp/outside/build.sh /var/tmp/outside-build'
+    apt-get install -qq -y --no-install-recommends /var/tmp/libmuster0_*.deb /var/tmp/libmuster-dev_*.deb cmake \
+      ninja-build g++ pkg-config </dev/null'
+  # Neither gRPC nor curl nor protobuf has headers there.
+  inside 'STATIC=no /var/tmp/outside/build.sh /var/tmp/outside-build'
 }
 
 # At the same time, as they mostly wait; none sees another's network.

@@ -53,7 +53,7 @@ class Facts:
     def ports(self):
         """musterd's own: gRPC, the engine, HTTP."""
         text = self.help("musterd")
-        port = {name: int(re.search(rf"--{name} .*127\.0\.0\.1:(\d+) unless given", text)[1])
+        port = {name: int(re.search(rf"--{name} .*\(default: 127\.0\.0\.1:(\d+)\)", text)[1])
                 for name in ("listen", "http-listen")}
         engine = re.search(r"--peers s1=h1:(\d+)", text)
         return {port["listen"], int(engine[1]), port["http-listen"]}

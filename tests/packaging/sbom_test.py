@@ -12,7 +12,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAMS = [pathlib.Path(sys.argv[1], name) for name in ("muster", "musterd", "muster-guardian")]
+PROGRAMS = [pathlib.Path(sys.argv[1], name) for name in ("muster", "musterd", "muster-guardian", "../libmuster.so.0")]
 
 
 def sbom(*programs):
@@ -33,13 +33,13 @@ class SbomTest(unittest.TestCase):
     def test_every_package_that_cpack_makes_is_described_with_its_version(self):
         made = re.findall(r"^set\(CPACK_DEBIAN_\w+_PACKAGE_NAME (\S+)\)",
                           (ROOT / "cmake/packages.cmake").read_text(encoding="utf-8"), re.M)
-        self.assertEqual(sorted(made), ["libmuster-dev", "muster", "musterd"])
+        self.assertEqual(sorted(made), ["libmuster-dev", "libmuster0", "muster", "musterd"])
         self.assertEqual(self.related("DOCUMENT", "DESCRIBES"), set(made))
         for name in made:
             self.assertEqual(self.packages[f"SPDXRef-{name}"]["versionInfo"], "1.2.3")
 
     def test_each_names_the_packages_that_its_own_programs_load(self):
-        for name, library in (("muster", "libssl3"), ("musterd", "libprotobuf")):
+        for name, library in (("muster", "libssl3"), ("musterd", "libprotobuf"), ("libmuster0", "libnghttp2-14")):
             self.assertTrue(any(each.startswith(library) for each in self.related(name, "DYNAMIC_LINK")), library)
         for name in ("muster", "musterd"):
             self.assertIn("nlohmann-json3-dev", self.related(name, "STATIC_LINK"))
@@ -48,7 +48,7 @@ class SbomTest(unittest.TestCase):
         files = {pathlib.Path(path).resolve().name for path in re.findall(r"=> (/\S+)", loaded)}
         said = subprocess.run(["dpkg", "-L", *named], stdout=subprocess.PIPE, text=True, check=True).stdout
         held = {line.rsplit("/", 1)[-1] for line in said.splitlines()}
-        self.assertGreater(len(files), 20)
+        self.assertGreater(len(files), 6)
         self.assertEqual(files - held, set(), "no package that is named has these")
 
     def test_a_program_that_no_package_has_is_refused(self):

@@ -134,6 +134,28 @@ TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByTheNext) {
   EXPECT_TRUE(living().empty()) << who();
 }
 
+// R18: not only by one that starts, but also by one that had been standing by.
+TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByAStandby) {
+  const auto node = start({}, "exec setpriv --reuid=65534 --clear-groups sleep 9" + word_);
+  const auto started = next(*node, "child_started");
+  ASSERT_FALSE(started.is_null());
+  const std::string command = "/proc/" + std::to_string(started["pid"].get<pid_t>());
+  ASSERT_TRUE(until([&] {
+    struct stat owner {};
+    return ::stat(command.c_str(), &owner) == 0 && owner.st_uid == 65534;
+  }));
+  const auto standby =
+      start({}, "case $(ps -o stat= -p " + std::to_string(started["pid"].get<pid_t>()) +
+                    ") in \"\" | Z*) exit 0 ;; *) exit 9 ;; esac");
+  ASSERT_FALSE(next(*standby, "leader_changed").is_null());
+  ::kill(node->pid(), SIGSTOP);
+  ::kill(parent_of(started["pid"]), SIGKILL);
+  node->kill();
+  ASSERT_EQ(::kill(started["pid"].get<pid_t>(), 0), 0) << "it goes on";
+  EXPECT_EQ(next(*standby, "exit")["code"], 0) << "while another one's command runs";
+  (void)standby->finish();
+}
+
 // A cgroup that somebody guards is not touched by others, and one inside of another ends with it.
 TEST_F(ConfinedTest, NestedOnesEndWithTheOuterOne) {
   const std::string inner = std::string(MUSTER_PROGRAM) + " run --arbiter file://" + path_ +
@@ -176,6 +198,14 @@ TEST_F(ConfinedTest, TheCheckNamesWhatIsInTheWay) {
 }
 
 // R23: what muster cannot work without is one sentence, and no abort.
+TEST_F(ConfinedTest, AWorkerWithoutProcSaysWhatItMisses) {
+  ChildProcess child({"perl", "-e", "alarm 60; exec @ARGV", "unshare", "-m", "--propagation",
+                      "private", "sh", "-c", "umount -l /proc; exec \"$@\" 2>&1 >/dev/null", "sh",
+                      MUSTER_PROGRAM, "worker", "--arbiter", store_});
+  EXPECT_THAT(child.read_line(), HasSubstr("journal: /proc is not mounted here"));
+  child.kill();
+}
+
 TEST_F(ConfinedTest, WithoutProcThereIsOneSentence) {
   ChildProcess child(
       muster({.prepare = "umount -l /proc"}, {"--arbiter", store_, "--name", "job", "--", "true"}));

@@ -186,6 +186,22 @@ TEST_F(BackupTest, AMoveTakesEveryAcknowledgedWriteAlong) {
       << late.log();
 }
 
+TEST_F(BackupTest, AMoveToAPlaceThatIsNotEmptyIsRefused) {
+  Musterd first("s1", dir_url("a"), dir_.path());
+  ASSERT_TRUE(put_soon(first, "k", "v"));
+  std::filesystem::create_directory(dir_.path() / "full");
+  std::ofstream(dir_.path() / "full" / "passwd") << "root";
+  const Outcome full = move(first, dir_url("full"));
+  EXPECT_EQ(full.code, 1) << full.err;
+  EXPECT_NE(full.err.find("is not empty: passwd is there"), std::string::npos) << full.err;
+  EtcdCluster etcd;
+  etcd.ctl(0, {"put", "target/theirs", "x"});
+  const Outcome used = move(first, etcd.url("target"));
+  EXPECT_EQ(used.code, 1) << used.err;
+  EXPECT_NE(used.err.find("is not empty: it holds theirs"), std::string::npos) << used.err;
+  EXPECT_TRUE(put_soon(first, "still", "here"));
+}
+
 TEST_F(BackupTest, EveryServerEndsAndNamesTheNewEngineWhicheverIsAsked) {
   EtcdCluster etcd;
   Musterd s1("s1", etcd.url("m"), dir_.path());

@@ -78,6 +78,8 @@ TEST_F(OperatorTest, AnOddRingOrWeightEndsNoServer) {
   EXPECT_EQ(muster({"ring", "plan", "--add", "o1"}), 0);
   std::string many = "add=heavy";
   for (int i = 0; i < 1000; ++i) many += "," + std::to_string(i);
+  EXPECT_EQ(plan("add=x:4294967295"), kRefused) << "an id that no node can have";
+  EXPECT_EQ(plan("remove=x:4294967295"), kRefused);
   EXPECT_EQ(plan(many), kRefused) << "more than four million virtual nodes";
   EXPECT_EQ(server_->terminate(), 0);
 }

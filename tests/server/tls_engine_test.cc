@@ -102,6 +102,21 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatSpeaksOlderTlsIsNamedAsTheReason) {
   old.kill();
 }
 
+// The version is looked at when a server starts; each connection made later decides for itself.
+TEST_F(TlsExternalEngineTest, AnEtcdThatComesBackWithOlderTlsIsNotSpokenTo) {
+  EtcdCluster etcd({.mutual_tls = true});
+  const auto server = on(etcd.url("muster") + "?cacert=" + etcd.ca_file() +
+                         "&cert=" + etcd.client_cert_file() + "&key=" + etcd.client_key_file());
+  ASSERT_TRUE(eventually([&] { return put(*server, "k", "v", 2s).ok(); }));
+  etcd.kill(0);
+  ChildProcess old({"openssl", "s_server", "-tls1_2", "-quiet", "-alpn", "h2", "-accept",
+                    etcd.endpoint(0), "-cert", etcd.client_cert_file(), "-key",
+                    etcd.client_key_file()});
+  EXPECT_TRUE(
+      eventually([&] { return server->log().find("protocol version") != std::string::npos; }));
+  old.kill();
+}
+
 // Takes about 7 s: a real etcd starts twice, and the server tells that it waits only when a first
 // request to nobody has failed.
 TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {

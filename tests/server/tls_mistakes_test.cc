@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,15 +34,29 @@ class TlsMistakesTest : public TlsScene {
     return text;
   }
   static std::pair<int, std::string> run(const std::string& address,
-                                         const std::vector<std::string>& more) {
-    std::string words = std::string(MUSTER_PROGRAM) + " health --timeout 3s --server " + address;
-    for (const std::string& word : more) words += " " + word;
-    ChildProcess muster({"sh", "-c", words + " 2>&1 >/dev/null"});
+                                         const std::vector<std::string>& more,
+                                         const std::string& command = "health") {
+    ChildProcess muster(
+        {"sh", "-c", "timeout 30 " + line(command, address, more) + " 2>&1 >/dev/null"});
     std::string all;
     for (std::string line = muster.read_line(); !line.empty(); line = muster.read_line()) {
       all += line + "\n";
     }
     return {muster.finish(), all};
+  }
+  static std::string line(const std::string& command, const std::string& address,
+                          const std::vector<std::string>& more) {
+    std::string words = MUSTER_PROGRAM " " + command + " --timeout 3s --server " + address;
+    for (const std::string& word : more) words += " " + word;
+    return words;
+  }
+  /// An agent, which goes on trying until it is ended after 8 s: its standard error.
+  std::unique_ptr<ChildProcess> agent(const Musterd& server,
+                                      const std::vector<std::string>& more) const {
+    const std::string words = line("node register n1 --address 10.0.0.7 --port 7000 --keep-alive",
+                                   server.address(), more);
+    return std::make_unique<ChildProcess>(
+        std::vector<std::string>{"sh", "-c", "timeout 8 " + words + " 2>&1 >/dev/null"});
   }
   std::vector<std::string> shown(const std::string& id, const std::string& ca = "ca.crt") const {
     return {"--cacert", file(ca), "--cert", file(id + ".crt"), "--key", file(id + ".key")};
@@ -140,6 +155,34 @@ TEST_F(TlsMistakesTest, ARevokedClientCertificateIsNamedWithItsSerialNumber) {
   ASSERT_TRUE(eventually([&] { return server->log().find("mutual TLS") != std::string::npos; }));
   EXPECT_THAT(says(*server, shown("op")), AllOf(HasSubstr("refused " + file("op.crt")),
                                                 HasSubstr(admin_.serial), HasSubstr("revoked")));
+}
+
+// Takes about 20 s: programs that give up on their servers, and agents that never do.
+// What has streams begins with a question, so that a mistake is not taken for a server that is
+// away.
+TEST_F(TlsMistakesTest, WatchesBackupsAndAgentsNameThemToo) {
+  write("stranger", other_.issue(order("admin", "op")));
+  const auto server = start("s1");
+  const auto no_tls = HasSubstr("uses TLS (its CA is CN=Test CA)");
+  const auto stranger = HasSubstr("was issued by CN=Other CA");
+  const auto other = HasSubstr(file("other-ca.crt") + " does not hold");
+  for (const std::string& command : {std::string("topology --watch"), "backup " + file("b")}) {
+    SCOPED_TRACE(command);
+    for (const auto& [options, sentence] :
+         {std::pair<std::vector<std::string>, decltype(no_tls)>{{}, no_tls},
+          {shown("stranger"), stranger},
+          {shown("op", "other-ca.crt"), other}}) {
+      const auto [code, text] = run(server->address(), options, command);
+      EXPECT_NE(code, 0);
+      EXPECT_THAT(text, sentence);
+    }
+  }
+  const auto bare = agent(*server, {});
+  const auto foreign = agent(*server, shown("stranger"));
+  const auto misled = agent(*server, shown("op", "other-ca.crt"));
+  EXPECT_THAT(bare->read_line(), no_tls);
+  EXPECT_THAT(foreign->read_line(), stranger);
+  EXPECT_THAT(misled->read_line(), other);
 }
 
 TEST_F(TlsMistakesTest, WhereNobodyListensTlsIsNotBlamed) {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/election_driver.h"
 #include "core/election/epoch_fence.h"
+#include "elector/election_driver.h"
 #include "sim/faulty_store.h"
 #include "sim/world.h"
 #include "tests/sim/sim_main.h"

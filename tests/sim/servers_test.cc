@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/store.pb.h"
 #include "tests/sim/cluster/hosts.h"
 
 namespace muster::sim {
@@ -132,6 +134,50 @@ TEST_P(ServersTest, AStreamOfHeartbeatsWaitsForTheNextLeader) {
   run(15s);
   EXPECT_FALSE(ended);
   EXPECT_EQ(answers, 2);
+}
+
+// As operating.md promises: held until somebody leads, at most until shortly before its deadline,
+// when the server says that nothing was done. After the deadline its client could not know.
+TEST_P(ServersTest, AWriteWaitsForTheNextLeaderAndHearsInTimeThatNothingWasDone) {
+  Process client(world_, 1, 0s);
+  SimTransport transport(network_, "client", client);
+  ServerHost& through = follower();
+  const auto connection = transport.connect(through.name());
+  std::optional<client::RpcStatus> status;
+  MonoTime answered{};
+  std::unique_ptr<client::Call> call;
+  const auto put = [&](const std::string& key, Duration within) {
+    v1::StorePutRequest request;
+    request.set_key(key);
+    request.set_value("v");
+    status.reset();
+    call = connection->unary("/muster.v1.StoreService/Put", request.SerializeAsString(),
+                             client.now() + within,
+                             [&](const client::RpcStatus& told, const std::string&) {
+                               status = told;
+                               answered = client.now();
+                             });
+  };
+  leader().kill();
+  while (!through.peer().leader().id.empty()) run(10ms);
+  put("k1", 9s);
+  run(10s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(status->ok()) << status->message;
+
+  store_->faults.down = true;
+  run(10s);
+  const MonoTime begun = client.now();
+  put("k2", 2s);
+  run(3s);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(status->code, client::RpcCode::kUnavailable);
+  EXPECT_EQ(status->reach, client::Reach::kAnswered);
+  EXPECT_GE(answered - begun, 1500ms);
+  EXPECT_LT(answered - begun, 1850ms) << "an eighth of the time is for the way back";
+  store_->faults.down = false;
+  run(20s);
+  EXPECT_EQ(leader().peer().replica().state().kv().find("k2"), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, ServersTest, ::testing::Bool(),

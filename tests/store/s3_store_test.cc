@@ -168,6 +168,21 @@ TEST_F(S3StoreTest, AHungGatewayEndsEachCallAtItsDeadline) {
   storm.expect_true_answers(reader);
 }
 
+// R15: commands to a leader are written by processes that never probe the store.
+TEST_F(S3StoreTest, AStoreThatNobodyHasProbedWritesAtARevision) {
+  TestStore store(thread_, open_url(server_.url(prefix_)));
+  auto revision = store.put("key", "0", Precondition::absent());
+  ASSERT_TRUE(revision) << revision.error().message;
+  const Revision first = *revision;
+  for (const char* body : {"1", "2"}) {
+    revision = store.put("key", body, Precondition::at(*revision));
+    ASSERT_TRUE(revision) << revision.error().message;
+  }
+  TestStore late(thread_, open_url(server_.url(prefix_)));
+  EXPECT_TRUE(late.put("key", "stale", Precondition::at(first)).is(Errc::kConflict));
+  EXPECT_EQ(late.get("key")->body, "2");
+}
+
 TEST_F(S3StoreTest, AGatewayThatIsNotThereIsUnavailableAndNothingWasWritten) {
   TestStore store(thread_, open_url(server_.url(prefix_, free_port())));
   store.patience = 1s;

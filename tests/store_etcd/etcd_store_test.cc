@@ -1,8 +1,13 @@
 #include "store/etcd/etcd_store.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
+#include "base/log.h"
 #include "tests/store_etcd/store_client.h"
+#include "tests/support/child_process.h"
 #include "tests/support/etcd_cluster.h"
 
 namespace muster::testing {
@@ -142,6 +147,32 @@ TEST(EtcdStoreTest, AFullStoreNamesItsAlarmAndIsAmbiguous) {
   EXPECT_NE(result.error().message.find("NOSPACE"), std::string::npos);
 }
 
+// R22: reads are answered between writes that fail, so each of these was the first failure again.
+TEST(EtcdStoreTest, AFullStoreThatIsStillReadIsLoggedOnce) {
+  EtcdClusterOptions options;
+  options.extra_args = {"--quota-backend-bytes=3000000"};
+  EtcdCluster cluster(options);
+  std::atomic<int> lines{0};
+  set_log_sink([&](const LogLine& line) { lines += line.message == "store server failed"; });
+  {
+    StoreClient client(cluster.url("app"));
+    Result<Revision> result = Revision("");
+    for (int i = 0; i < 2000 && result; ++i) result = client.put("k", std::string(100'000, 'x'));
+    ASSERT_FALSE(result);
+    for (int i = 0; i < 10; ++i) {
+      EXPECT_TRUE(client.get("k"));
+      EXPECT_TRUE(client.put("k", "more").is(Errc::kAmbiguous));
+    }
+    EXPECT_EQ(lines.load(), 1);
+    // Another kind of failure is told at once.
+    EXPECT_TRUE(client.get("k"));
+    cluster.kill(0);
+    EXPECT_FALSE(client.get("k", {}, 200ms));
+  }
+  set_log_sink({});
+  EXPECT_EQ(lines.load(), 2);
+}
+
 TEST(EtcdStoreTest, UserAndPasswordAreAskedForAndATokenThatIsForgottenIsRenewed) {
   EtcdCluster cluster;
   cluster.enable_auth("secret");
@@ -204,6 +235,32 @@ TEST(EtcdStoreTest, MutualTlsWorksAndNothingLessDoes) {
   wrong_ca.tls.ca = stranger.ca_file();
   StoreClient deceived(cluster.url("app"), wrong_ca);
   EXPECT_TRUE(deceived.put("k", "v", {}, 1s).is(Errc::kUnavailable));
+}
+
+// As musterd does, which has compared the version at its start only: an etcd may be another one
+// later.
+TEST(EtcdStoreTest, WhereOnlyTls13IsSpokenAnOlderEtcdIsRefused) {
+  EtcdClusterOptions tls;
+  tls.mutual_tls = true;
+  const EtcdCluster certificates(tls);
+  const std::string address = "127.0.0.1:" + std::to_string(free_port());
+  ChildProcess old({"openssl", "s_server", "-tls1_2", "-quiet", "-alpn", "h2", "-accept", address,
+                    "-cert", certificates.client_cert_file(), "-key",
+                    certificates.client_key_file()});
+  EtcdOptions options;
+  options.tls.ca = certificates.ca_file();
+  const auto says = [&](bool only13) {
+    options.tls13_only = only13;
+    StoreClient client("etcd://" + address + "/app", options);
+    std::string message;
+    do {
+      message = client.get("k", {}, 2s).error().message;
+    } while (message.find("Connection refused") != std::string::npos);
+    return message;
+  };
+  EXPECT_THAT(says(true), ::testing::HasSubstr("protocol version"));
+  EXPECT_THAT(says(false), ::testing::Not(::testing::HasSubstr("protocol version")));
+  old.kill();
 }
 
 EtcdOptions stopping() {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <tuple>
 
 #include "muster/v1/coordinator.grpc.pb.h"
 #include "platform/system_clock.h"

@@ -8,6 +8,6 @@ import common
 import preset
 
 check = common.Check("headers", __doc__)
-preset.configure(check.root, "clang")
-check.findings += preset.build(check.root, "clang", ["lone_headers"])
+preset.configure(check.root, "syntax")
+check.findings += preset.build(check.root, "syntax", ["lone_headers"])
 check.finish()

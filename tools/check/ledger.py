@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/defects.md has a row for every id, and every test that it names exists; with --results, it also ran
-and passed."""
+"""docs/defects.md has a row for every id, and every test that it or docs/promises.md names exists; with
+--results, it also ran and passed."""
 
 import pathlib
 import re
@@ -13,7 +13,11 @@ SCRIPTED = re.compile(r"def (test_\w+)\(self")
 NAMED = re.compile(r"`(\w+\.\w+|test_\w+)`")
 ROW = re.compile(r"^\| ([STCPR]\d\d) \|")
 LAST = {"S": 21, "T": 27, "C": 18, "P": 26, "R": 46}  # Of each letter: they begin at 1, without a gap.
-OPEN = {"R38", "R45"}  # Known, and not mended yet.
+OPEN = {"R45"}  # Known, and not mended yet.
+
+
+PROMISES = "docs/promises.md"
+PROMISE = re.compile(r"^\| (?!promise \|)(.+) \| (.*) \|$")
 
 
 def add_options(parser):
@@ -46,6 +50,17 @@ def scripted_tests(root):
             for name in SCRIPTED.findall(path.read_text(encoding="utf-8"))}
 
 
+def look_at_tests(path, number, what, text):
+    named = NAMED.findall(text)
+    if not named:
+        check.report(path, number, f"{what} names no test.")
+    for test in named:
+        if test not in known:
+            check.report(path, number, f"{what} names {test}, which does not exist.")
+        elif test not in ran:
+            check.report(path, number, f"{what} names {test}, which did not run and pass.")
+
+
 check = common.Check("ledger", __doc__, add_options)
 scripted = scripted_tests(check.root)
 known = existing_tests(check.root) | scripted
@@ -62,14 +77,11 @@ for number, line in enumerate(lines, 1):
         check.report("docs/defects.md", number, f"{row[1]} is there twice, or beyond the last.")
     else:
         missing.remove(row[1])
-    named = NAMED.findall(line.rsplit(" | ", 1)[-1])
-    if not named:
-        check.report("docs/defects.md", number, f"{row[1]} names no test.")
-    for test in named:
-        if test not in known:
-            check.report("docs/defects.md", number, f"{row[1]} names {test}, which does not exist.")
-        elif test not in ran:
-            check.report("docs/defects.md", number, f"{row[1]} names {test}, which did not run and pass.")
+    look_at_tests("docs/defects.md", number, row[1], line.rsplit(" | ", 1)[-1])
+promises = check.root / PROMISES
+for number, line in enumerate(promises.read_text().splitlines() if promises.exists() else [], 1):
+    if row := PROMISE.match(line):
+        look_at_tests(PROMISES, number, f'"{row[1]}"', row[2])
 for each in missing:
     check.report("docs/defects.md", max(1, len(lines)), f"{each} is missing.")
 check.finish()

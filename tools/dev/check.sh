@@ -2,7 +2,7 @@
 # ./dev check: the rules that a tool keeps, so that people do not have to. Each is a program of its
 # own in tools/check and prints file:line and a sentence for what it finds.
 
-text_checks=(format includes banned sizes shell words ledger mutants) # All of them together take a second.
+text_checks=(format includes banned sizes house shell words ledger mutants aborts) # All of them together take a second.
 compiled_checks=(headers threads)
 checks=("${text_checks[@]}" "${compiled_checks[@]}")
 

@@ -5,7 +5,7 @@
 # so that a list which is newer than all it depends on is kept.
 write_sbom() {
   local version list=$1/sbom.spdx.json each kept=yes
-  local programs=("$1"/bin/{muster,musterd,muster-guardian})
+  local programs=("$1"/bin/{muster,musterd,muster-guardian} "$1/libmuster.so.0")
   for each in "${programs[@]}" "$1/CPackConfig.cmake" packaging/sbom.py \
     /var/lib/dpkg/status; do
     [[ $list -nt $each ]] || kept=no
@@ -35,7 +35,7 @@ make_packages() {
 make_tarball() {
   local dir
   dir=$(build_dir "$1")
-  build_preset "$1" muster musterd muster-guardian musterd-page || return
+  build_preset "$1" muster musterd muster-guardian musterd-page muster_shared || return
   mkdir -p "$2"
   rm -f "$2"/muster-*-linux-*.tar.gz
   write_sbom "$dir" || return

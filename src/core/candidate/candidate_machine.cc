@@ -260,7 +260,7 @@ void CandidateMachine::report_over() {
 
 void CandidateMachine::report_stuck() {
   if (std::exchange(ending_->stuck_reported, true)) return;
-  actions_.emplace_back(WorkStuck{term_ ? term_->epoch : Epoch()});
+  actions_.emplace_back(WorkStuck{term_ ? term_->epoch : Epoch(), work_runs_});
 }
 
 CandidateActions CandidateMachine::resigned(MonoTime now) {

@@ -91,6 +91,7 @@ struct Flapping {
 };
 struct WorkStuck {
   Epoch epoch;
+  bool running;  ///< It has not stopped in time; else it has, without a proof that all of it has.
 };
 struct Stopped {};
 

@@ -40,7 +40,7 @@ struct Words {
   std::string operator()(const Flapping& a) const {
     return "flapping " + std::to_string(a.short_terms);
   }
-  std::string operator()(const WorkStuck&) const { return "stuck"; }
+  std::string operator()(const WorkStuck& a) const { return a.running ? "stuck" : "unproven"; }
   std::string operator()(const Stopped&) const { return "stopped"; }
 };
 
@@ -347,7 +347,7 @@ TEST_F(CandidateMachineTest, AnAcquisitionThatTookTooLongStartsNothing) {
 TEST_F(CandidateMachineTest, WorkThatCannotBeEndedKeepsTheLeaseAndBarsTheNode) {
   CandidateMachine barred = leading();
   barred.step_down({}, kStart + 1s);
-  EXPECT_EQ(said(barred.work_stopped(false, kStart + 2s)), "stuck, resign without receipt");
+  EXPECT_EQ(said(barred.work_stopped(false, kStart + 2s)), "unproven, resign without receipt");
   EXPECT_EQ(said(barred.resigned(kStart + 2s)), "over 1 stepped-down, -> ineligible");
   EXPECT_EQ(said(barred.see(LeaderView::kFree, kStart + 1h)), "");
   EXPECT_EQ(barred.state(), S::kIneligible);

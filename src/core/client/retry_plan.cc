@@ -71,4 +71,22 @@ std::optional<MonoTime> RetryPlan::failed(const RpcStatus& status, const ServerB
   return when;
 }
 
+std::string RetryPlan::tried() const {
+  if (attempts() < 2) return {};
+  std::vector<std::string> servers;
+  for (const std::string& server : asked_) {
+    if (std::find(servers.begin(), servers.end(), server) == servers.end()) {
+      servers.push_back(server);
+    }
+  }
+  std::string text = "tried ";
+  for (std::size_t i = 0; i < servers.size(); ++i) {
+    const char* before = i == 0 ? "" : i + 1 == servers.size() ? " and " : ", ";
+    text += before + servers[i];
+  }
+  if (servers.size() == asked_.size()) return text;
+  return text + (servers.size() == 1 ? " " : ", ") + std::to_string(attempts()) + " times" +
+         (servers.size() == 1 ? "" : " in all");
+}
+
 }  // namespace muster::client

@@ -51,6 +51,8 @@ class RetryPlan {
   /// Whom the last attempt asked.
   [[nodiscard]] const std::string& asked_last() const { return asked_.back(); }
   [[nodiscard]] int attempts() const { return static_cast<int>(asked_.size()); }
+  /// The attempts so far, for people: whom they asked, and how many there were. Empty after one.
+  [[nodiscard]] std::string tried() const;
   /// An earlier attempt may have done what was asked. A retry that finds it done has succeeded.
   [[nodiscard]] bool may_have_happened() const { return may_have_happened_; }
 

@@ -112,6 +112,25 @@ TEST_F(RetryPlanTest, WhatNeverLeftGoesToTheNextServerAtOnce) {
   EXPECT_GT(*again, kStart);
 }
 
+TEST_F(RetryPlanTest, EveryServerThatWasAskedIsNamed) {
+  RetryPlan call = plan(Effect::kOnce);
+  (void)call.next(board, kStart);
+  EXPECT_EQ(call.tried(), "") << "the error names it";
+  board.failed("a");
+  (void)call.next(board, kStart);
+  EXPECT_EQ(call.tried(), "tried a and b");
+  board.failed("b");
+  (void)call.next(board, kStart);
+  EXPECT_EQ(call.tried(), "tried a, b and c");
+  (void)call.next(board, kStart);
+  EXPECT_EQ(call.tried(), "tried a, b and c, 4 times in all");
+  const ServerBoard alone({"d"}, 0);
+  RetryPlan other = plan(Effect::kOnce);
+  (void)other.next(alone, kStart);
+  (void)other.next(alone, kStart);
+  EXPECT_EQ(other.tried(), "tried d 2 times");
+}
+
 TEST_F(RetryPlanTest, ARedirectIsFollowedAtOnceUnlessItLeadsInACircle) {
   RetryPlan call = plan(Effect::kOnce, Aim::kLeader);
   EXPECT_EQ(call.next(board, kStart).server, "a");

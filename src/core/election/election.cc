@@ -20,6 +20,11 @@ Incarnation holder_of(const LeaderState& state) {
   return told ? state.released->incarnation : Incarnation();
 }
 
+/// Rule E7: "nobody", without a receipt: what a worker writes that found the state lost.
+bool says_nobody(const LeaderState& state) {
+  return !state.leader && !state.released;
+}
+
 }  // namespace
 
 Election::Election(ElectionConfig config, Random random)
@@ -186,7 +191,13 @@ void Election::settle(const Known& seen, MonoTime now) {
     if (term_ && term_->epoch != seen.state->epoch) lose(LossReason::kStateLost);
     return;
   }
-  const bool lost = !seen.state || seen.state->epoch < seen_epoch_;
+  const bool given_up = seen.state && says_nobody(*seen.state);
+  if (term_ && given_up) {
+    step_.events.emplace_back(
+        StateTrouble{"the state was lost, and another worker wrote \"nobody\" in its place before "
+                     "this leader saw it"});
+  }
+  const bool lost = !seen.state || seen.state->epoch < seen_epoch_ || given_up;
   lose(lost ? LossReason::kStateLost : LossReason::kReplaced);
 }
 

@@ -67,6 +67,24 @@ TEST(ElectionRecoveryTest, AnAbsenceIsNoProofThatNobodyLedMeanwhile) {
   EXPECT_TRUE(other.asks<ListWorkers>());
 }
 
+// R08: nobody has acquired anything, so the leader was not replaced.
+TEST(ElectionRecoveryTest, ALeaderWhoseLostStateAnotherFoundFirstHasLostItsState) {
+  Scene scene;
+  scene.becomes_leader(kStart);
+  scene.wake(kStart + 5s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  scene.write_fails(Errc::kConflict, kStart + 5s);
+  LeaderState barrier;
+  barrier.epoch = Epoch(1);
+  barrier.lease = 15s;
+  barrier.nonce = Nonce("another's");
+  scene.reads(barrier, "r2", kStart + 5s);
+  ASSERT_TRUE(scene.saw<LostLeadership>());
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kStateLost);
+  ASSERT_TRUE(scene.saw<StateTrouble>());
+  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("nobody"), std::string::npos);
+}
+
 // The same while a campaign was under way: the floor had been raised, and others have waited that
 // out since.
 TEST(ElectionRecoveryTest, ACampaignThatWasStoppedForLongBeginsAnew) {

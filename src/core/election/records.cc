@@ -42,9 +42,14 @@ std::optional<std::uint64_t> number(const Json& json, const char* name) {
   return value >= 0 ? std::optional(static_cast<std::uint64_t>(value)) : std::nullopt;
 }
 
-std::string text(const Json& json, const char* name) {
+std::string raw_text(const Json& json, const char* name) {
   const auto it = json.find(name);
   return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+/// For what is shown to people: whoever may write to the store must not write their terminals.
+std::string text(const Json& json, const char* name) {
+  return without_controls(raw_text(json, name));
 }
 
 bool flag(const Json& json, const char* name) {
@@ -121,6 +126,7 @@ std::string encode(const LeaderState& state) {
                         {"epoch", state.released->epoch.value()}};
   }
   if (state.preferred) json["preferred"] = state.preferred->value();
+  if (!state.value.empty()) json["value"] = state.value;
   return dump(json);
 }
 
@@ -138,6 +144,9 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
   const auto leader = json.find("leaderId");
   if (leader != json.end() && !leader->is_null()) {
     if (!leader->is_string()) return corrupt("state.json", "leaderId is not a string");
+    if (has_controls(leader->get<std::string>())) {
+      return corrupt("state.json", "leaderId holds control characters");
+    }
     if (!leader->get<std::string>().empty()) state.leader = WorkerId(leader->get<std::string>());
   }
   const auto lease = lease_of(json);
@@ -151,7 +160,8 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
   state.elected_by = text(json, "electedBy");
   if (const auto it = json.find("workers"); it != json.end() && it->is_array()) {
     for (const Json& worker : *it) {
-      if (worker.is_string()) state.workers.emplace_back(worker.get<std::string>());
+      if (!worker.is_string() || has_controls(worker.get<std::string>())) continue;
+      state.workers.emplace_back(worker.get<std::string>());
     }
     std::sort(state.workers.begin(), state.workers.end());
   }
@@ -164,6 +174,7 @@ Result<LeaderState> decode_leader_state(std::string_view body) {
   if (const std::string preferred = text(json, "preferred"); !preferred.empty()) {
     state.preferred = WorkerId(preferred);
   }
+  state.value = raw_text(json, "value");
   return state;
 }
 
@@ -278,7 +289,7 @@ std::optional<WorkerId> NamespaceKeys::worker_of(std::string_view key) const {
   if (!key.starts_with(kBefore) || !key.ends_with(kAfter)) return {};
   key.remove_prefix(kBefore.size());
   key.remove_suffix(kAfter.size());
-  if (key.empty() || key.find('/') != std::string_view::npos) return {};
+  if (key.empty() || key.find('/') != std::string_view::npos || has_controls(key)) return {};
   return WorkerId(std::string(key));
 }
 
@@ -287,7 +298,7 @@ std::optional<std::string> election_of(std::string_view key) {
   if (!key.starts_with(prefix)) return {};
   key.remove_prefix(prefix.size());
   const std::size_t end = key.find('/');
-  if (end == key.npos || end == 0) return {};
+  if (end == key.npos || end == 0 || has_controls(key.substr(0, end))) return {};
   return std::string(key.substr(0, end));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,8 +45,12 @@ struct LeaderState {
   WallTime elected_at{};
   std::string leader_pod;
   std::string elected_by;
+  std::string value;  ///< What the leader publishes about itself; empty: nothing.
   bool operator==(const LeaderState&) const = default;
 };
+
+/// No leader publishes more.
+inline constexpr std::size_t kValueBytesMax = 1024;
 
 [[nodiscard]] std::string encode(const LeaderState& state);
 /// kCorrupt says what is wrong. Tolerates what real s3db.js workers write.

@@ -24,6 +24,7 @@ LeaderState sample() {
   state.leader_pod = "host-1";
   state.elected_by = "pod-123";
   state.workers = {WorkerId("pod-123"), WorkerId("pod-456")};
+  state.value = "10.0.0.7:9000";
   return state;
 }
 
@@ -170,6 +171,24 @@ long megabytes_of(const std::function<void()>& decode) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   return WEXITSTATUS(status);
+}
+
+// R39: an id with a line break forged a line of `muster leader` and of the events.
+TEST(HostileBodyTest, NoIdReachesATerminalAsAnEscape) {
+  const std::string odd = R"("a\n\u001b[31mX")";
+  EXPECT_TRUE(decode_leader_state("{\"epoch\":1,\"leaderId\":" + odd + "}").is(Errc::kCorrupt));
+  const auto state = decode_leader_state(R"({"epoch":1,"leaderId":"w1","workers":["w1",)" + odd +
+                                         R"(],"leaderPod":)" + odd + R"(,"preferred":)" + odd +
+                                         R"(,"released":{"workerId":)" + odd + "}}");
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->workers, std::vector<WorkerId>{WorkerId("w1")});
+  EXPECT_EQ(state->leader_pod, "a\\x0a\\x1b[31mX");
+  EXPECT_EQ(state->preferred, WorkerId("a\\x0a\\x1b[31mX"));
+  EXPECT_EQ(state->released->worker, WorkerId("a\\x0a\\x1b[31mX"));
+  EXPECT_EQ(decode_worker("{\"workerId\":\"w\",\"pod\":" + odd + "}")->pod, "a\\x0a\\x1b[31mX");
+  const NamespaceKeys keys("default");
+  EXPECT_FALSE(keys.worker_of(keys.worker(WorkerId("a\nb"))));
+  EXPECT_FALSE(election_of(std::string(kElectionsPrefix) + "a\x1b/state.json"));
 }
 
 // Whoever may write to the store must not be able to take the memory of all who read it.

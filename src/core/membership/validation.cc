@@ -156,20 +156,22 @@ Status validate(const NodeSpec& node) {
       node.type != NodeType::kObject) {
     return invalid("type must be FRONTEND, METADATA or OBJECT");
   }
-  if (node.weight < 1 || node.weight > 1000) {
-    return invalid("weight " + std::to_string(node.weight) + " must be between 1 and 1000");
+  if (node.weight < 1 || node.weight > kWeightMax) {
+    return invalid("weight " + std::to_string(node.weight) + " must be between 1 and " +
+                   std::to_string(kWeightMax));
   }
   return Done{};
 }
 
 Status validate(const RingConfig& ring) {
-  if (ring.virtual_nodes_per_physical < 1 || ring.virtual_nodes_per_physical > 4096) {
+  if (ring.virtual_nodes_per_physical < 1 ||
+      ring.virtual_nodes_per_physical > kVirtualNodesPerPhysicalMax) {
     return invalid("virtual_nodes_per_physical " + std::to_string(ring.virtual_nodes_per_physical) +
-                   " must be between 1 and 4096");
+                   " must be between 1 and " + std::to_string(kVirtualNodesPerPhysicalMax));
   }
-  if (ring.replication_factor < 1 || ring.replication_factor > 64) {
+  if (ring.replication_factor < 1 || ring.replication_factor > kReplicationFactorMax) {
     return invalid("replication_factor " + std::to_string(ring.replication_factor) +
-                   " must be between 1 and 64");
+                   " must be between 1 and " + std::to_string(kReplicationFactorMax));
   }
   return Done{};
 }

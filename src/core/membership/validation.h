@@ -12,6 +12,10 @@ namespace muster::membership {
 /// before a command is proposed and never when it is applied: rules may change between versions,
 /// and replicas of two versions must still agree on what an entry of the log does.
 
+inline constexpr std::uint32_t kWeightMax = 1000;
+inline constexpr std::uint32_t kVirtualNodesPerPhysicalMax = 4096;
+inline constexpr std::uint32_t kReplicationFactorMax = 64;
+
 /// 1 to 63 ASCII letters, digits and hyphens, with no hyphen at either end.
 [[nodiscard]] Status validate_node_id(std::string_view id);
 /// An IPv4 address, an IPv6 address without brackets or zone, or a host name (RFC 1123).

@@ -55,6 +55,7 @@ constexpr std::array kTable{
     Permission{Call::kSetLogLevel, "/muster.v1.ObserveService/SetLogLevel", kOperators, false},
     Permission{Call::kAnnounce, "/muster.v1.PeerService/Announce", bits({kServer}), false},
     Permission{Call::kAdmit, "/muster.v1.PeerService/Admit", bits({kServer}), false},
+    Permission{Call::kMoveState, "/muster.v1.PeerService/MoveState", bits({kServer}), false},
     Permission{Call::kGrpcHealthCheck, "/grpc.health.v1.Health/Check", kAll, false},
     Permission{Call::kGrpcHealthWatch, "/grpc.health.v1.Health/Watch", kAll, false},
     Permission{Call::kGrpcReflection,

@@ -41,6 +41,7 @@ enum class Call {
   // muster.v1.PeerService
   kAnnounce,
   kAdmit,
+  kMoveState,
   // What every gRPC server offers.
   kGrpcHealthCheck,
   kGrpcHealthWatch,

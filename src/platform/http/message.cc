@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/text.h"
+#include "platform/http/syntax.h"
 
 namespace muster::http {
 namespace {
@@ -39,19 +41,6 @@ Result<std::string> decode_parameter(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
   return percent_decode(spaced);
-}
-
-bool is_token(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return c > ' ' && c < 0x7F &&
-           std::string_view("()<>@,;:\\\"/[]?={}").find(c) == std::string_view::npos;
-  });
-}
-
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7F;
-  });
 }
 
 bool take_target(std::string_view target, Request& request) {
@@ -116,13 +105,22 @@ std::string Request::header(const std::string& name) const {
   return found == headers.end() ? std::string() : found->second;
 }
 
+Response json_response(int status, std::string text) {
+  return {
+      status, "application/json", body(std::move(text) + "\n"), {{"Cache-Control", "no-store"}}};
+}
+
+Response metrics_response(std::string text) {
+  return {200,
+          "text/plain; version=0.0.4; charset=utf-8",
+          body(std::move(text)),
+          {{"Cache-Control", "no-store"}}};
+}
+
 Response refusal(int status, const std::string& sentence) {
   const nlohmann::json json{{"error", sentence}};
-  Response response;
-  response.status = status;
-  response.content =
-      body(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  response.headers.emplace_back("Cache-Control", "no-store");
+  Response response =
+      json_response(status, json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   if (status == 405) response.headers.emplace_back("Allow", "GET, HEAD");
   return response;
 }

@@ -38,6 +38,10 @@ struct Response {
   Body content = body("");
   std::vector<std::pair<std::string, std::string>> headers{};
 };
+/// `text`, which is JSON, and the end of its line. No cache keeps it.
+[[nodiscard]] Response json_response(int status, std::string text);
+/// What Prometheus reads: `text` in its format, version 0.0.4. No cache keeps it.
+[[nodiscard]] Response metrics_response(std::string text);
 /// {"error": "…"}
 [[nodiscard]] Response refusal(int status, const std::string& sentence);
 

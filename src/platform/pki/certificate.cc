@@ -140,9 +140,16 @@ bool Certificate::belongs_to(const PrivateKey& key) const {
 }
 
 std::string Certificate::to_pem() const {
+  std::string pem = pki::to_pem(certificate_.get());
+  MUSTER_CHECK(!pem.empty());
+  return pem;
+}
+
+std::string to_pem(const X509* certificate) {
   const OwnedBio bio = writer();
-  MUSTER_CHECK(PEM_write_bio_X509(bio.get(), certificate_.get()) == 1);
-  return written(bio.get());
+  if (PEM_write_bio_X509(bio.get(), certificate) == 1) return written(bio.get());
+  ERR_clear_error();
+  return {};
 }
 
 }  // namespace muster::pki

@@ -54,4 +54,7 @@ class Certificate {
   CertificateFacts facts_;
 };
 
+/// One certificate as PEM; empty when OpenSSL cannot write it.
+[[nodiscard]] std::string to_pem(const X509* certificate);
+
 }  // namespace muster::pki

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "platform/pki/openssl.h"
+#include "platform/pki/tls.h"
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
 
@@ -74,25 +75,6 @@ int finish(SSL* connection, MonoTime by, Operation operation) {
   }
 }
 
-bool use(SSL_CTX* context, const TlsProbeFiles& files) {
-  const auto authorities = Certificate::all_from_pem(files.authorities);
-  if (authorities) {
-    for (const Certificate& each : *authorities) {
-      X509_STORE_add_cert(SSL_CTX_get_cert_store(context), each.get());
-    }
-  } else {
-    SSL_CTX_set_default_verify_paths(context);
-  }
-  if (files.certificate.empty()) return true;
-  const auto chain = Certificate::all_from_pem(files.certificate);
-  const auto key = PrivateKey::from_pem(files.key);
-  if (!chain || !key || SSL_CTX_use_certificate(context, chain->front().get()) != 1) return false;
-  for (std::size_t i = 1; i < chain->size(); ++i) {
-    if (SSL_CTX_add1_chain_cert(context, (*chain)[i].get()) != 1) return false;
-  }
-  return SSL_CTX_use_PrivateKey(context, key->get()) == 1;
-}
-
 /// Dates are told apart from trust: a certificate that has expired is of a known authority or not.
 int ignore_dates(int good, X509_STORE_CTX* chain) {
   const int error = X509_STORE_CTX_get_error(chain);
@@ -138,13 +120,13 @@ void judge_failure(TlsFindings& findings) {
 
 }  // namespace
 
-TlsFindings probe_tls(const std::string& server, const TlsProbeFiles& files, Duration limit) {
+TlsFindings probe_tls(const std::string& server, const TlsTexts& brought, Duration limit) {
   const MonoTime by = boot_now() + limit;
   TlsFindings findings;
   const auto [host, port] = parts(server);
   const UniqueFd fd = connect_to(host, port, by);
   const Context context(SSL_CTX_new(TLS_client_method()));
-  if (!fd.valid() || !context || !use(context.get(), files)) return findings;
+  if (!fd.valid() || !context || !fill_tls_context(*context, brought)) return findings;
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   const Connection connection(SSL_new(context.get()));
   if (!connection || SSL_set_fd(connection.get(), fd.get()) != 1) return findings;

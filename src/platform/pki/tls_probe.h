@@ -7,15 +7,9 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "platform/pki/certificate.h"
+#include "platform/pki/tls_files.h"
 
 namespace muster::pki {
-
-/// What one side of a handshake brings, in PEM form; empty where it brings nothing.
-struct TlsProbeFiles {
-  std::string authorities;
-  std::string certificate;
-  std::string key;
-};
 
 /// What a TLS handshake with a server shows, whatever is wrong with it.
 struct TlsFindings {
@@ -37,7 +31,7 @@ struct TlsFindings {
 /// whether the server accepts this side. Nothing is asked of the server: this serves to explain why
 /// a connection that was to be safe did not come about, and nothing else. Blocks for at most
 /// `limit`, the resolver apart. Any thread.
-[[nodiscard]] TlsFindings probe_tls(const std::string& server, const TlsProbeFiles& files,
+[[nodiscard]] TlsFindings probe_tls(const std::string& server, const TlsTexts& brought,
                                     Duration limit);
 
 }  // namespace muster::pki

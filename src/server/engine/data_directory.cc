@@ -18,7 +18,7 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const std::string& da
   if (!directory) return directory.error();
   // Whoever may enter may talk to etcd, which asks no questions.
   if (::fchmod(directory->get(), 0700) != 0) {
-    return files::failure(errno, "make " + path + " private");
+    return files::failure(errno, "make private ", path);
   }
   auto file = files::open_at(directory->get(), "lock", O_RDWR | O_CREAT);
   if (!file) return file.error();

@@ -6,7 +6,7 @@
 
 #include "core/engine/start_plan.h"
 #include "platform/event_loop.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "store/open.h"
 
 namespace muster::engine {

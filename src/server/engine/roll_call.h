@@ -4,9 +4,9 @@
 #include <string>
 
 #include "base/result.h"
+#include "core/net/address.h"
 #include "platform/event_loop.h"
 #include "platform/http/server.h"
-#include "server/config_address.h"
 #include "store/open.h"
 
 namespace muster::engine {

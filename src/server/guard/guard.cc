@@ -33,11 +33,49 @@ bool is_stream(security::Call what) {
 /// been done. Callers beyond the table's share the second rate.
 constexpr ClientLimiter::Options kRefusalsRecorded{{10, 20}, {60, 60}, 4096};
 
-/// What changes something, heartbeats apart: they are too many, and say nothing new.
-bool is_write(security::Call what) {
+/// What changes something or takes everything, heartbeats apart: they are too many, and say nothing
+/// new. The writes of a stream are recorded one by one. No default: the compiler asks about a call
+/// that is not here.
+bool is_recorded(security::Call what) {
   using enum security::Call;
-  return what == kRegisterNode || what == kDeregisterNode || what == kStorePut ||
-         what == kStoreRemove || (what >= kDrainNode && what <= kMove && what != kListServers);
+  switch (what) {
+    case kRegisterNode:
+    case kDeregisterNode:
+    case kStorePut:
+    case kStoreRemove:
+    case kDrainNode:
+    case kSetHashRing:
+    case kRemoveServer:
+    case kTransferLeadership:
+    case kBackup:
+    case kMove:
+    case kSetLogLevel:
+      return true;
+    case kGetTopology:
+    case kWatchTopology:
+    case kHeartbeat:
+    case kHeartbeatStream:
+    case kHealthCheck:
+    case kStoreGet:
+    case kStorePutStream:
+    case kStoreList:
+    case kStoreWatch:
+    case kListServers:
+    case kExplain:
+    case kMoveState:
+    case kAnnounce:
+    case kAdmit:
+    case kGrpcHealthCheck:
+    case kGrpcHealthWatch:
+    case kGrpcReflection:
+    case kHttpPage:
+    case kHttpApi:
+    case kHttpMetrics:
+    case kHttpHealthz:
+    case kHttpReadyz:
+      return false;
+  }
+  return true;
 }
 
 /// The servers could not, whatever the client asked.
@@ -116,12 +154,17 @@ Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call) const {
 }
 
 bool Guard::admit(const rpc::CallPtr& call) {
-  const auto what = security::call_of_method(call->method());
-  if (!what) {
-    call->finish({rpc::Code::kUnimplemented, "there is no method " + call->method(), {}});
+  auto caller = identify(*call);
+  // Before anything is answered: an answer is there until its client takes it.
+  if (!take_place(call, caller ? **caller : Caller{.peer = nullptr, .host = call->remote()})) {
     return false;
   }
-  auto caller = identify(*call);
+  const auto what = security::call_of_method(call->method());
+  if (!what) {
+    // Not which: a client's own words, sent back, would cost more than they did.
+    call->finish({rpc::Code::kUnimplemented, "this server has no such method", {}});
+    return false;
+  }
   if (!caller) {
     deny(call, caller.error());
     return false;
@@ -134,8 +177,7 @@ bool Guard::admit(const rpc::CallPtr& call) {
       return false;
     }
   }
-  if (!take_place(call, **caller)) return false;
-  if (options_.audit != nullptr && is_write(*what) && !(*caller)->forwarded) {
+  if (options_.audit != nullptr && is_recorded(*what) && !(*caller)->forwarded) {
     record(call);
   }
   call->set_caller(std::move(*caller));
@@ -143,14 +185,12 @@ bool Guard::admit(const rpc::CallPtr& call) {
   return true;
 }
 
-// What was attempted is in the request, which is read for the record's sake: the call takes a place
-// meanwhile, as any other does that waits for its client.
+// What was attempted is in the request, which is read for the record's sake.
 void Guard::refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
                    const Error& error) {
   const bool recorded = options_.audit != nullptr && !caller->forwarded &&
                         refusals_.bucket(caller->limit_key(""), loop_.now()).try_take(loop_.now());
   if (!recorded) return deny(call, error);
-  if (!take_place(call, *caller)) return;
   call->set_caller(std::move(caller));
   record(call);
   call->read(lifetime_.wrap([this, call, what, error](const std::optional<std::string>& request) {
@@ -237,10 +277,10 @@ bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
   const std::string key = caller.limit_key("");
   if (!limits_->open_call(key)) {
     count_limited("calls");
-    call->finish({rpc::Code::kResourceExhausted,
-                  caller.name() + " has as many calls open as it may",
-                  {},
-                  1s});
+    call->turn_away({rpc::Code::kResourceExhausted,
+                     caller.name() + " has as many calls open as it may",
+                     {},
+                     1s});
     return false;
   }
   call->on_gone(lifetime_.wrap([this, key] { limits_->close_call(key); }));

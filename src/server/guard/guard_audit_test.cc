@@ -57,6 +57,28 @@ TEST_F(GuardAuditTest, ChangesAreRecordedWithWhoAndHowTheyEnded) {
   EXPECT_EQ(text.str().find("GetTopology"), std::string::npos);
 }
 
+// A list of calls by their first and last one forgot those that came later.
+TEST_F(GuardAuditTest, EveryChangeOfAnOperatorIsRecorded) {
+  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+  const TestPair admin = client("admin", "op");
+  std::vector<std::string> done;
+  for (const security::Permission& row : security::permissions()) {
+    const bool operators = row.name.starts_with("/muster.v1.") &&
+                           security::allowed(security::Role::kAdmin, row.call) &&
+                           !security::allowed(security::Role::kReader, row.call) &&
+                           !row.name.ends_with("/Heartbeat") && !row.name.ends_with("Stream");
+    if (!operators) continue;
+    const auto made = call(std::string(row.name).c_str(), admin.certificate);
+    ASSERT_TRUE(guard.admit(made)) << row.name;
+    made->finish({});
+    done.emplace_back(row.name);
+  }
+  EXPECT_THAT(done, ::testing::Contains("/muster.v1.ObserveService/SetLogLevel"));
+  std::vector<std::string> methods;
+  for (const auto& line : recorded()) methods.push_back(line.at("method"));
+  EXPECT_EQ(methods, done);
+}
+
 // Who floods a server must not wash away what it did before.
 TEST_F(GuardAuditTest, WhatIsRefusedForBeingTooManyIsNotRecorded) {
   Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}, .audit = &audit_});

@@ -125,6 +125,35 @@ TEST_F(GuardTest, EveryKindOfStreamEndsWhenItsCertificateIsRevoked) {
   }
 }
 
+// No list of revoked certificates changes, and nobody says a word: the guard looks by itself.
+// Whoever does not read is cut off soon after, and keeps nothing open.
+TEST_F(GuardTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
+  Guard guard(loop_, {.tls = &secure(), .limits = {}});
+  const auto ends = std::chrono::floor<std::chrono::seconds>(loop_.wall_now()) + 2s;
+  const TestPair brief = client("node", "n1", {}, ends);
+  const TestPair lasting = client("node", "n2");
+  const auto reads = call(kWatch, brief.certificate);
+  const auto reads_not = call(kWatch, brief.certificate);
+  const auto stays = call(kWatch, lasting.certificate);
+  reads_not->takes_answer = false;
+  for (const auto& each : {reads, reads_not, stays}) ASSERT_TRUE(guard.admit(each));
+  const auto passes = [this](const auto& call, auto holds, Duration most) {
+    const MonoTime limit = loop_.now() + most;
+    while (!holds(*call) && loop_.now() < limit) loop_.run_until(loop_.now() + 10ms);
+    return holds(*call);
+  };
+  const auto finished = [](const TestingCall& each) { return each.finished.has_value(); };
+  // Up to 2 s until it ends, and 2 s more.
+  ASSERT_TRUE(passes(reads, finished, 4500ms));
+  EXPECT_GE(loop_.wall_now(), ends);
+  EXPECT_EQ(reads->finished->code, Code::kPermissionDenied);
+  ASSERT_TRUE(finished(*reads_not));
+  EXPECT_TRUE(passes(
+      reads_not, [](const TestingCall& each) { return each.was_cut; }, 1s));
+  EXPECT_FALSE(finished(*stays));
+  EXPECT_FALSE(stays->was_cut);
+}
+
 TEST_F(GuardTest, TooManyRequestsAreToldWhenToComeAgain) {
   Guard guard(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
   for (int i = 0; i < 2; ++i) {
@@ -202,6 +231,29 @@ TEST_F(GuardTest, NobodyTakesAllTheCallsThatAServerHas) {
   open[1]->end();
   EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
   EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
+}
+
+// R36: a refusal waits for its client as any other answer does.
+TEST_F(GuardTest, WhateverIsRefusedHasTakenAPlaceBefore) {
+  RequestLimitOptions few;
+  few.calls = 1;
+  Guard guard(loop_, {.tls = &secure(), .limits = few});
+  const std::string reader = client("reader", "r1").certificate;
+  for (const auto& [method, certificate, code] :
+       {std::tuple{"/%%%/%%%", reader, Code::kUnimplemented},
+        std::tuple{kPut, reader, Code::kPermissionDenied},
+        std::tuple{kGet, std::string(), Code::kPermissionDenied}}) {
+    const auto refused = call(method, certificate);
+    refused->takes_answer = false;
+    EXPECT_FALSE(guard.admit(refused));
+    EXPECT_EQ(refused->finished->code, code);
+    EXPECT_EQ(refused->finished->message.find('%'), std::string::npos);
+    const auto further = call(method, certificate);
+    EXPECT_FALSE(guard.admit(further));
+    EXPECT_EQ(further->finished->code, Code::kResourceExhausted) << method;
+    EXPECT_TRUE(further->turned_away);
+    refused->end();
+  }
 }
 
 // A client that takes none of its answers would have any number of calls otherwise.

@@ -43,11 +43,11 @@ class GuardScene : public ::testing::Test {
     return *tls_;
   }
   TestPair client(const std::string& role, const std::string& id,
-                  std::vector<std::string> more = {}) {
+                  std::vector<std::string> more = {}, std::optional<WallTime> ends = {}) {
     more.push_back("muster:role:" + role);
     pki::CertificateOrder order{id, {id + ".example"}, {"10.0.0.1"}, std::move(more)};
     order.not_before = loop_.wall_now() - 1h;
-    order.not_after = loop_.wall_now() + 1h;
+    order.not_after = ends.value_or(loop_.wall_now() + 1h);
     return ca_.issue(order);
   }
   static std::shared_ptr<rpc::TestingCall> call(const char* method,

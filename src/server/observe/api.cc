@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "core/membership/validation.h"
 #include "server/observe/node_page.h"
 
 namespace muster::server {
@@ -99,7 +100,7 @@ void Api::handle(const http::ExchangePtr& exchange) {
   if (path == "/metrics") return metrics(exchange);
   if (path == "/readyz") return ready(exchange);
   if (path == "/healthz") {
-    return reply(exchange, {200, "application/json", http::body("{\"healthy\":true}\n"), {}});
+    return reply(exchange, http::json_response(200, R"({"healthy":true})"));
   }
   page(exchange);
 }
@@ -137,7 +138,7 @@ void Api::answer(const http::ExchangePtr& exchange, const Query& query, Draw dra
   with_.ask(query, [this, exchange, draw = std::move(draw)](const PicturePtr& picture) {
     const Json json = draw(*picture);
     if (json.is_null()) return;  // Answered already.
-    reply(exchange, {200, "application/json", http::body(dump(json) + "\n"), {}});
+    reply(exchange, http::json_response(200, dump(json)));
   });
 }
 
@@ -190,6 +191,12 @@ void Api::ring_plan(const http::ExchangePtr& exchange) {
   const std::vector<std::string> add = ids_in(exchange->request().parameter("add"));
   if (remove.empty() && add.empty()) {
     return refuse(exchange, 400, "say what changes: remove=ID,… or add=ID,…");
+  }
+  for (const auto* ids : {&remove, &add}) {
+    for (const std::string& id : *ids) {
+      const Status valid = membership::validate_node_id(id);
+      if (!valid) return refuse(exchange, 400, valid.error().message);
+    }
   }
   Query query;
   query.nodes = true;
@@ -304,8 +311,7 @@ void Api::metrics(const http::ExchangePtr& exchange) {
   Query query;
   query.metrics = true;
   with_.ask(query, [this, exchange](const PicturePtr&) {
-    reply(exchange,
-          {200, "text/plain; version=0.0.4; charset=utf-8", http::body(with_.metrics.text()), {}});
+    reply(exchange, http::metrics_response(with_.metrics.text()));
   });
 }
 
@@ -315,7 +321,7 @@ void Api::ready(const http::ExchangePtr& exchange) {
     if (!verdict.healthy) return refuse(exchange, 503, verdict.reason);
     Json json{{"ready", true}};
     if (!verdict.reason.empty()) json["reason"] = verdict.reason;
-    reply(exchange, {200, "application/json", http::body(dump(json) + "\n"), {}});
+    reply(exchange, http::json_response(200, dump(json)));
   });
 }
 

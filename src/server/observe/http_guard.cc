@@ -3,7 +3,6 @@
 #include <openssl/ssl.h>
 
 #include "core/security/permissions.h"
-#include "server/config_address.h"
 #include "server/tls/admission.h"
 
 namespace muster::server {
@@ -18,13 +17,6 @@ Status may_ask(const TlsKeeper& tls, const http::Request& request, WallTime now)
   const auto peer = tls.read(request.certificate);
   if (!peer) return peer.error();
   return admit(**peer, *call, tls.revocations(), now);
-}
-
-Status is_local(const http::Request& request) {
-  const std::string host = request.header("host");
-  const auto address = Address::parse(host, 80);
-  if (host.empty() || (address && address->is_loopback())) return Done{};
-  return {Errc::kDenied, "without certificates only this machine is answered; ask for localhost"};
 }
 
 http::TlsContext http_context(const TlsKeeper& tls) {

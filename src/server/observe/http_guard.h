@@ -12,10 +12,6 @@ namespace muster::server {
 /// gRPC. Probes need no certificate. kDenied with one sentence otherwise. Any thread.
 [[nodiscard]] Status may_ask(const TlsKeeper& tls, const http::Request& request, WallTime now);
 
-/// Whether a request in plaintext names this machine as its host. A page of the web whose name was
-/// made to lead to loopback must not read what is shown here. kDenied with one sentence otherwise.
-[[nodiscard]] Status is_local(const http::Request& request);
-
 /// A context of OpenSSL that follows the rules of `tls`, reloads included. Null when OpenSSL
 /// cannot make one.
 [[nodiscard]] http::TlsContext http_context(const TlsKeeper& tls);

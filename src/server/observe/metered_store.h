@@ -28,7 +28,6 @@ class MeteredStore final : public ObjectStore {
                                std::function<void(const WatchEvent&)> on_event) override {
     return store_->watch(std::move(prefix), std::move(cursor), std::move(on_event));
   }
-  bool try_other_dialect() override { return store_->try_other_dialect(); }
 
  private:
   template <typename T>

@@ -1,7 +1,5 @@
 #include "server/observe/metrics.h"
 
-#include <prometheus/text_serializer.h>
-
 #include <optional>
 #include <utility>
 
@@ -12,16 +10,13 @@
 namespace muster::server {
 namespace {
 
-using prometheus::Histogram;
-
 constexpr const char* kOther = "other";
-const Histogram::BucketBoundaries kSeconds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005,
-                                           0.01,   0.025,   0.05,   0.1,   0.25,   0.5,
-                                           1,      2.5,     5,      10};
-const Histogram::BucketBoundaries kBeats{1,   2,   5,    10,   25,   50,    100,
-                                         250, 500, 1000, 2500, 5000, 10000, 50000};
+const std::vector<double> kSeconds{0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+                                   0.05,   0.1,     0.25,   0.5,   1,      2.5,   5,    10};
+const std::vector<double> kBeats{1,   2,   5,    10,   25,   50,    100,
+                                 250, 500, 1000, 2500, 5000, 10000, 50000};
 
-double seconds(Duration d) {
+double in_seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
@@ -100,40 +95,51 @@ Metrics::Metrics()
                              "Log lines left out because the same was said a moment before")),
       log_lost(counter("muster_log_lines_lost_total",
                        "Log lines dropped because nobody read standard error")),
-      rpc_requests_(counters("muster_rpc_requests_total", "Calls that ended, by method and code")),
-      rpc_seconds_(histograms("muster_rpc_duration_seconds",
-                              "How long calls took that are no streams, by method")),
-      store_requests_(counters("muster_store_requests_total",
-                               "Requests to the engine, by operation and outcome")),
-      store_seconds_(histograms("muster_store_request_duration_seconds",
-                                "How long requests to the engine took, by operation")),
+      rpc_requests_(registry_.counters("muster_rpc_requests_total",
+                                       "Calls that ended, by method and code", {"code", "method"})),
+      rpc_seconds_(registry_.histograms("muster_rpc_duration_seconds",
+                                        "How long calls took that are no streams, by method",
+                                        {"method"}, kSeconds)),
+      store_requests_(registry_.counters("muster_store_requests_total",
+                                         "Requests to the engine, by operation and outcome",
+                                         {"operation", "outcome"})),
+      store_seconds_(registry_.histograms("muster_store_request_duration_seconds",
+                                          "How long requests to the engine took, by operation",
+                                          {"operation"}, kSeconds)),
       became_leader_(
           counter("muster_candidate_became_leader_total", "Terms that began on this server")),
-      lost_leadership_(counters("muster_candidate_lost_leadership_total",
-                                "Terms that ended on this server, by reason")),
-      leader_down_(counters("muster_candidate_leader_down_total",
-                            "Terms of other servers seen to end, by cause")),
+      lost_leadership_(registry_.counters("muster_candidate_lost_leadership_total",
+                                          "Terms that ended on this server, by reason",
+                                          {"reason"})),
+      leader_down_(registry_.counters("muster_candidate_leader_down_total",
+                                      "Terms of other servers seen to end, by cause", {"cause"})),
       election_checks_(
           counter("muster_candidate_election_checks_total", "Looks at who leads the servers")),
-      transitions_(counters("muster_node_transitions_total", "Changes of a node's state")),
-      decisions_(counters("muster_decisions_total", "Decisions recorded, by kind")),
-      rejections_(counters("coordinator_rate_limit_rejected_total",
-                           "Requests refused because there were too many, by reason")),
-      cuts_(counters("muster_connections_cut_total",
-                     "Connections cut because their clients flooded them, by what was too much")),
-      http_requests_(counters("muster_http_requests_total", "HTTP requests answered, by status")),
-      batch_size_(histograms("coordinator_heartbeat_batch_size", "Heartbeats in one entry")
-                      .Add({}, kBeats)),
-      commit_seconds_(histograms("muster_log_commit_duration_seconds",
-                                 "From the proposal of a command to its being applied")
-                          .Add({}, kSeconds)),
-      election_seconds_(histograms("muster_election_duration_seconds",
-                                   "From standing for election to leading, on this server")
-                            .Add({}, kSeconds)),
-      nodes_by_state_(gauges("coordinator_nodes_by_state", "Nodes by state")),
-      nodes_held_(gauges("muster_nodes_held",
-                         "Silent nodes that are not marked DOWN yet, by what holds them")),
-      role_(gauges("muster_raft_role", "1 for the part that this server has")),
+      transitions_(registry_.counters("muster_node_transitions_total", "Changes of a node's state",
+                                      {"from", "to"})),
+      decisions_(
+          registry_.counters("muster_decisions_total", "Decisions recorded, by kind", {"kind"})),
+      rejections_(registry_.counters("coordinator_rate_limit_rejected_total",
+                                     "Requests refused because there were too many, by reason",
+                                     {"reason"})),
+      cuts_(registry_.counters(
+          "muster_connections_cut_total",
+          "Connections cut because their clients flooded them, by what was too much", {"limit"})),
+      http_requests_(registry_.counters("muster_http_requests_total",
+                                        "HTTP requests answered, by status", {"status"})),
+      batch_size_(
+          registry_
+              .histograms("coordinator_heartbeat_batch_size", "Heartbeats in one entry", {}, kBeats)
+              .with({})),
+      commit_seconds_(seconds("muster_log_commit_duration_seconds",
+                              "From the proposal of a command to its being applied")),
+      election_seconds_(seconds("muster_election_duration_seconds",
+                                "From standing for election to leading, on this server")),
+      nodes_by_state_(registry_.gauges("coordinator_nodes_by_state", "Nodes by state", {"state"})),
+      nodes_held_(registry_.gauges("muster_nodes_held",
+                                   "Silent nodes that are not marked DOWN yet, by what holds them",
+                                   {"by"})),
+      role_(registry_.gauges("muster_raft_role", "1 for the part that this server has", {"role"})),
       topology_version_(gauge("coordinator_topology_version", "Version of the topology")),
       object_nodes_(gauge("coordinator_object_nodes_total", "Object nodes registered")),
       metadata_nodes_(gauge("coordinator_metadata_nodes_total", "Metadata nodes registered")),
@@ -156,117 +162,108 @@ Metrics::Metrics()
       lease_left_(gauge("muster_lease_left_seconds",
                         "How long this server may lead without another renewal; 0 otherwise")),
       decisions_kept_(gauge("muster_decisions_kept", "Decisions that can be explained")),
-      certificate_left_(gauges("muster_tls_certificate_left_seconds",
-                               "How long this server's certificate still counts")),
-      crl_age_(gauges("muster_tls_crl_age_seconds", "Age of the list of revoked certificates")),
-      crl_term_(gauges("muster_tls_crl_term_seconds",
-                       "How long the list of revoked certificates counts in all")),
-      crl_left_(gauges("muster_tls_crl_left_seconds",
-                       "How long the list of revoked certificates still counts")),
+      certificate_left_(registry_.gauges("muster_tls_certificate_left_seconds",
+                                         "How long this server's certificate still counts", {})),
+      crl_age_(registry_.gauges("muster_tls_crl_age_seconds",
+                                "Age of the list of revoked certificates", {})),
+      crl_term_(registry_.gauges("muster_tls_crl_term_seconds",
+                                 "How long the list of revoked certificates counts in all", {})),
+      crl_left_(registry_.gauges("muster_tls_crl_left_seconds",
+                                 "How long the list of revoked certificates still counts", {})),
       crl_failures_(counter("muster_tls_crl_failures_total",
                             "Times that the list of revoked certificates was not renewed")),
       tls_(gauge("muster_tls_enabled", "1 with mutual TLS, 0 in plaintext")) {
-  gauges("muster_build_info", "1, with what this program was built from")
-      .Add({{"version", build_info().version}, {"commit", build_info().commit}})
-      .Set(1);
+  registry_
+      .gauges("muster_build_info", "1, with what this program was built from",
+              {"commit", "version"})
+      .with({build_info().commit, build_info().version})
+      .set(1);
   // What may happen is there from the start, so that a rate can be told from the first time on.
   for (const std::string& method : known_methods()) {
     Method& known = methods_[method];
-    known.seconds = &rpc_seconds_.Add({{"method", short_name(method)}}, kSeconds);
-    known.codes[0] = &rpc_requests_.Add({{"method", short_name(method)}, {"code", "OK"}});
+    known.seconds = &rpc_seconds_.with({short_name(method)});
+    known.codes[0] = &rpc_requests_.with({"OK", short_name(method)});
   }
-  methods_[kOther].seconds = &rpc_seconds_.Add({{"method", kOther}}, kSeconds);
+  methods_[kOther].seconds = &rpc_seconds_.with({kOther});
   for (const char* operation : {"get", "put", "guarded_put", "remove", "list"}) {
-    store_answered_[operation] = &store_seconds_.Add({{"operation", operation}}, kSeconds);
-    store_requests_.Add({{"operation", operation}, {"outcome", "ok"}});
+    store_answered_[operation] = &store_seconds_.with({operation});
+    store_requests_.with({operation, "ok"});
   }
   for (const char* reason : {"heartbeats", "registrations", "deregistrations", "topology", "reads",
                              "writes", "watches", "calls", "connections"}) {
-    rejections_.Add({{"reason", reason}});
+    rejections_.with({reason});
   }
   for (const auto breach : {rpc::Breach::kProtocol, rpc::Breach::kHeaders, rpc::Breach::kResets,
-                            rpc::Breach::kEmptyFrames}) {
-    cuts_.Add({{"limit", rpc::to_string(breach)}});
+                            rpc::Breach::kEmptyFrames, rpc::Breach::kUntaken}) {
+    cuts_.with({rpc::to_string(breach)});
   }
-  lost_leadership_.Add({{"reason", to_string(EndReason::kStopped)}});
-  leader_down_.Add({{"cause", to_string(DownCause::kReleased)}});
-  transitions_.Add({{"from", "JOINING"}, {"to", "ACTIVE"}});
+  lost_leadership_.with({to_string(EndReason::kStopped)});
+  leader_down_.with({to_string(DownCause::kReleased)});
+  transitions_.with({"JOINING", "ACTIVE"});
   for (const auto kind : {cluster::DecisionKind::kTransition, cluster::DecisionKind::kLeader}) {
-    decisions_.Add({{"kind", to_string(kind)}});
+    decisions_.with({to_string(kind)});
   }
-  http_requests_.Add({{"status", "200"}});
+  http_requests_.with({"200"});
 }
 
-prometheus::Gauge& Metrics::gauge(const std::string& name, const std::string& help) {
-  return gauges(name, help).Add({});
+Gauge& Metrics::gauge(const std::string& name, const std::string& help) {
+  return registry_.gauges(name, help, {}).with({});
 }
 
-prometheus::Counter& Metrics::counter(const std::string& name, const std::string& help) {
-  return counters(name, help).Add({});
+Counter& Metrics::counter(const std::string& name, const std::string& help) {
+  return registry_.counters(name, help, {}).with({});
 }
 
-prometheus::Family<prometheus::Counter>& Metrics::counters(const std::string& name,
-                                                           const std::string& help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(registry_);
-}
-
-prometheus::Family<prometheus::Gauge>& Metrics::gauges(const std::string& name,
-                                                       const std::string& help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(registry_);
-}
-
-prometheus::Family<prometheus::Histogram>& Metrics::histograms(const std::string& name,
-                                                               const std::string& help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_);
+Buckets& Metrics::seconds(const std::string& name, const std::string& help) {
+  return registry_.histograms(name, help, {}, kSeconds).with({});
 }
 
 void Metrics::rpc_ended(const std::string& method, rpc::Code code, Duration took, bool stream) {
   const auto found = methods_.find(method);
   const bool known = found != methods_.end();
   Method& entry = known ? found->second : methods_[kOther];
-  prometheus::Counter*& count = entry.codes[static_cast<int>(code)];
+  Counter*& count = entry.codes[static_cast<int>(code)];
   if (count == nullptr) {
-    count = &rpc_requests_.Add(
-        {{"method", known ? short_name(method) : kOther}, {"code", name_of(code)}});
+    count = &rpc_requests_.with({name_of(code), known ? short_name(method) : kOther});
   }
-  count->Increment();
-  if (!stream) entry.seconds->Observe(seconds(took));
+  count->add();
+  if (!stream) entry.seconds->observe(in_seconds(took));
 }
 
 void Metrics::store_answered(const char* operation, const std::string& outcome, Duration took) {
-  store_requests_.Add({{"operation", operation}, {"outcome", outcome}}).Increment();
-  store_answered_[operation]->Observe(seconds(took));
+  store_requests_.with({operation, outcome}).add();
+  store_answered_[operation]->observe(in_seconds(took));
 }
 
 void Metrics::transition(membership::NodeState from, membership::NodeState to) {
-  transitions_.Add({{"from", to_string(from)}, {"to", to_string(to)}}).Increment();
+  transitions_.with({to_string(from), to_string(to)}).add();
 }
 
 void Metrics::decided(cluster::DecisionKind kind) {
-  decisions_.Add({{"kind", to_string(kind)}}).Increment();
+  decisions_.with({to_string(kind)}).add();
 }
 
 void Metrics::batch(std::size_t beats) {
-  batch_size_.Observe(static_cast<double>(beats));
+  batch_size_.observe(static_cast<double>(beats));
 }
 
 void Metrics::committed(Duration took) {
-  commit_seconds_.Observe(seconds(took));
+  commit_seconds_.observe(in_seconds(took));
 }
 
 void Metrics::elected(Duration took) {
-  election_seconds_.Observe(seconds(took));
+  election_seconds_.observe(in_seconds(took));
 }
 
 bool Metrics::election(const telemetry::Event& event) {
   if (std::holds_alternative<telemetry::BecameLeader>(event.what)) {
-    became_leader_.Increment();
+    became_leader_.add();
   } else if (const auto* lost = std::get_if<telemetry::LostLeadership>(&event.what)) {
-    lost_leadership_.Add({{"reason", to_string(lost->reason)}}).Increment();
+    lost_leadership_.with({to_string(lost->reason)}).add();
   } else if (const auto* down = std::get_if<telemetry::LeaderDown>(&event.what)) {
-    leader_down_.Add({{"cause", to_string(down->cause)}}).Increment();
+    leader_down_.with({to_string(down->cause)}).add();
   } else if (std::holds_alternative<telemetry::ElectionCheck>(event.what)) {
-    election_checks_.Increment();
+    election_checks_.add();
   } else {
     return false;
   }
@@ -274,15 +271,15 @@ bool Metrics::election(const telemetry::Event& event) {
 }
 
 void Metrics::rejected(const std::string& reason) {
-  rejections_.Add({{"reason", reason}}).Increment();
+  rejections_.with({reason}).add();
 }
 
 void Metrics::cut(rpc::Breach breach) {
-  cuts_.Add({{"limit", rpc::to_string(breach)}}).Increment();
+  cuts_.with({rpc::to_string(breach)}).add();
 }
 
 void Metrics::http_answered(int status) {
-  http_requests_.Add({{"status", std::to_string(status)}}).Increment();
+  http_requests_.with({std::to_string(status)}).add();
 }
 
 void Metrics::set(const Levels& levels) {
@@ -290,44 +287,40 @@ void Metrics::set(const Levels& levels) {
     const auto found = levels.nodes_by_type.find(type);
     return found == levels.nodes_by_type.end() ? 0 : found->second;
   };
-  topology_version_.Set(static_cast<double>(levels.topology_version));
-  object_nodes_.Set(of_type("OBJECT"));
-  metadata_nodes_.Set(of_type("METADATA"));
-  frontend_nodes_.Set(of_type("FRONTEND"));
+  topology_version_.set(static_cast<double>(levels.topology_version));
+  object_nodes_.set(of_type("OBJECT"));
+  metadata_nodes_.set(of_type("METADATA"));
+  frontend_nodes_.set(of_type("FRONTEND"));
   for (const auto& [state, count] : levels.nodes_by_state) {
-    nodes_by_state_.Add({{"state", state}}).Set(count);
+    nodes_by_state_.with({state}).set(count);
   }
-  nodes_held_.Add({{"by", "grace"}}).Set(levels.held_by_grace);
-  nodes_held_.Add({{"by", "brake"}}).Set(levels.held_by_brake);
-  nodes_damped_.Set(levels.nodes_damped);
-  watchers_.Set(levels.watchers);
-  watch_lag_.Set(levels.watch_lag);
-  event_streams_.Set(levels.event_streams);
-  calls_open_.Set(levels.calls_open);
-  connections_open_.Set(levels.connections_open);
-  term_.Set(levels.term);
+  nodes_held_.with({"grace"}).set(levels.held_by_grace);
+  nodes_held_.with({"brake"}).set(levels.held_by_brake);
+  nodes_damped_.set(levels.nodes_damped);
+  watchers_.set(levels.watchers);
+  watch_lag_.set(levels.watch_lag);
+  event_streams_.set(levels.event_streams);
+  calls_open_.set(levels.calls_open);
+  connections_open_.set(levels.connections_open);
+  term_.set(levels.term);
   for (const char* role : {"leader", "follower", "candidate"}) {
-    role_.Add({{"role", role}}).Set(levels.role == role ? 1 : 0);
+    role_.with({role}).set(levels.role == role ? 1 : 0);
   }
-  head_.Set(levels.head_index);
-  applied_.Set(levels.applied_index);
-  staleness_.Set(levels.staleness_s);
-  lease_left_.Set(levels.lease_left_s);
-  decisions_kept_.Set(levels.decisions);
-  tls_.Set(levels.certificate_left_s ? 1 : 0);
-  if (levels.certificate_left_s) certificate_left_.Add({}).Set(*levels.certificate_left_s);
-  if (levels.crl_age_s) crl_age_.Add({}).Set(*levels.crl_age_s);
-  if (levels.crl_term_s) crl_term_.Add({}).Set(*levels.crl_term_s);
-  if (levels.crl_left_s) crl_left_.Add({}).Set(*levels.crl_left_s);
-  crl_failures_.Increment(levels.crl_failures - crl_failures_.Value());
+  head_.set(levels.head_index);
+  applied_.set(levels.applied_index);
+  staleness_.set(levels.staleness_s);
+  lease_left_.set(levels.lease_left_s);
+  decisions_kept_.set(levels.decisions);
+  tls_.set(levels.certificate_left_s ? 1 : 0);
+  if (levels.certificate_left_s) certificate_left_.with({}).set(*levels.certificate_left_s);
+  if (levels.crl_age_s) crl_age_.with({}).set(*levels.crl_age_s);
+  if (levels.crl_term_s) crl_term_.with({}).set(*levels.crl_term_s);
+  if (levels.crl_left_s) crl_left_.with({}).set(*levels.crl_left_s);
+  crl_failures_.raise_to(levels.crl_failures);
 }
 
 std::string Metrics::text() const {
-  return prometheus::TextSerializer().Serialize(families());
-}
-
-std::vector<prometheus::MetricFamily> Metrics::families() const {
-  return registry_.Collect();
+  return registry_.text();
 }
 
 }  // namespace muster::server

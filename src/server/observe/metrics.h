@@ -1,19 +1,11 @@
 #pragma once
 
-#include <prometheus/counter.h>
-#include <prometheus/family.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/registry.h>
-
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -22,6 +14,7 @@
 #include "core/membership/node.h"
 #include "rpc/breach.h"
 #include "rpc/status.h"
+#include "server/observe/metric_registry.h"
 
 namespace muster::server {
 
@@ -29,9 +22,10 @@ namespace muster::server {
 /// set from the state right before they are read, so that they never disagree with it.
 ///
 /// Every label has few values: methods are those of the contract, nodes and clients are no labels.
-/// Telling is for the loop thread; reading for any.
+/// Threads: HTTP answers are counted, and text() is called, on any; all else is for the loop
+/// thread.
 class Metrics {
-  prometheus::Registry registry_;  // First: everything else lives in it.
+  MetricRegistry registry_;  // First: everything else lives in it.
 
  public:
   Metrics();
@@ -53,17 +47,17 @@ class Metrics {
   void cut(rpc::Breach breach);
   void http_answered(int status);
 
-  prometheus::Counter& heartbeats;
-  prometheus::Counter& proposals;
-  prometheus::Counter& refusals;
-  prometheus::Counter& commits;
-  prometheus::Counter& leader_changes;
-  prometheus::Counter& displaced;
-  prometheus::Counter& epoch_drift;
-  prometheus::Counter& watch_lagged;
-  prometheus::Counter& suspicions;
-  prometheus::Counter& log_suppressed;
-  prometheus::Counter& log_lost;
+  Counter& heartbeats;
+  Counter& proposals;
+  Counter& refusals;
+  Counter& commits;
+  Counter& leader_changes;
+  Counter& displaced;
+  Counter& epoch_drift;
+  Counter& watch_lagged;
+  Counter& suspicions;
+  Counter& log_suppressed;
+  Counter& log_lost;
 
   /// What gauges are set from.
   struct Levels {
@@ -90,70 +84,65 @@ class Metrics {
     std::optional<double> crl_age_s;
     std::optional<double> crl_term_s;
     std::optional<double> crl_left_s;
-    double crl_failures = 0;
+    std::uint64_t crl_failures = 0;
   };
   void set(const Levels& levels);
 
   /// In Prometheus' text format.
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] std::vector<prometheus::MetricFamily> families() const;
 
  private:
   struct Method {
-    prometheus::Histogram* seconds = nullptr;
-    std::map<int, prometheus::Counter*> codes;
+    Buckets* seconds = nullptr;
+    std::map<int, Counter*> codes;
   };
 
-  prometheus::Gauge& gauge(const std::string& name, const std::string& help);
-  prometheus::Counter& counter(const std::string& name, const std::string& help);
-  prometheus::Family<prometheus::Counter>& counters(const std::string& name,
-                                                    const std::string& help);
-  prometheus::Family<prometheus::Gauge>& gauges(const std::string& name, const std::string& help);
-  prometheus::Family<prometheus::Histogram>& histograms(const std::string& name,
-                                                        const std::string& help);
+  Gauge& gauge(const std::string& name, const std::string& help);
+  Counter& counter(const std::string& name, const std::string& help);
+  Buckets& seconds(const std::string& name, const std::string& help);
 
-  prometheus::Family<prometheus::Counter>& rpc_requests_;
-  prometheus::Family<prometheus::Histogram>& rpc_seconds_;
-  prometheus::Family<prometheus::Counter>& store_requests_;
-  prometheus::Family<prometheus::Histogram>& store_seconds_;
-  prometheus::Counter& became_leader_;
-  prometheus::Family<prometheus::Counter>& lost_leadership_;
-  prometheus::Family<prometheus::Counter>& leader_down_;
-  prometheus::Counter& election_checks_;
-  prometheus::Family<prometheus::Counter>& transitions_;
-  prometheus::Family<prometheus::Counter>& decisions_;
-  prometheus::Family<prometheus::Counter>& rejections_;
-  prometheus::Family<prometheus::Counter>& cuts_;
-  prometheus::Family<prometheus::Counter>& http_requests_;
-  prometheus::Histogram& batch_size_;
-  prometheus::Histogram& commit_seconds_;
-  prometheus::Histogram& election_seconds_;
-  prometheus::Family<prometheus::Gauge>& nodes_by_state_;
-  prometheus::Family<prometheus::Gauge>& nodes_held_;
-  prometheus::Family<prometheus::Gauge>& role_;
-  prometheus::Gauge& topology_version_;
-  prometheus::Gauge& object_nodes_;
-  prometheus::Gauge& metadata_nodes_;
-  prometheus::Gauge& frontend_nodes_;
-  prometheus::Gauge& nodes_damped_;
-  prometheus::Gauge& watchers_;
-  prometheus::Gauge& watch_lag_;
-  prometheus::Gauge& event_streams_;
-  prometheus::Gauge& calls_open_;
-  prometheus::Gauge& connections_open_;
-  prometheus::Gauge& term_;
-  prometheus::Gauge& head_;
-  prometheus::Gauge& applied_;
-  prometheus::Gauge& staleness_;
-  prometheus::Gauge& lease_left_;
-  prometheus::Gauge& decisions_kept_;
-  prometheus::Family<prometheus::Gauge>& certificate_left_;
-  prometheus::Family<prometheus::Gauge>& crl_age_;
-  prometheus::Family<prometheus::Gauge>& crl_term_;
-  prometheus::Family<prometheus::Gauge>& crl_left_;
-  prometheus::Counter& crl_failures_;
-  prometheus::Gauge& tls_;
-  std::map<std::string, prometheus::Histogram*> store_answered_;
+  Family<Counter>& rpc_requests_;
+  Family<Buckets>& rpc_seconds_;
+  Family<Counter>& store_requests_;
+  Family<Buckets>& store_seconds_;
+  Counter& became_leader_;
+  Family<Counter>& lost_leadership_;
+  Family<Counter>& leader_down_;
+  Counter& election_checks_;
+  Family<Counter>& transitions_;
+  Family<Counter>& decisions_;
+  Family<Counter>& rejections_;
+  Family<Counter>& cuts_;
+  Family<Counter>& http_requests_;
+  Buckets& batch_size_;
+  Buckets& commit_seconds_;
+  Buckets& election_seconds_;
+  Family<Gauge>& nodes_by_state_;
+  Family<Gauge>& nodes_held_;
+  Family<Gauge>& role_;
+  Gauge& topology_version_;
+  Gauge& object_nodes_;
+  Gauge& metadata_nodes_;
+  Gauge& frontend_nodes_;
+  Gauge& nodes_damped_;
+  Gauge& watchers_;
+  Gauge& watch_lag_;
+  Gauge& event_streams_;
+  Gauge& calls_open_;
+  Gauge& connections_open_;
+  Gauge& term_;
+  Gauge& head_;
+  Gauge& applied_;
+  Gauge& staleness_;
+  Gauge& lease_left_;
+  Gauge& decisions_kept_;
+  Family<Gauge>& certificate_left_;
+  Family<Gauge>& crl_age_;
+  Family<Gauge>& crl_term_;
+  Family<Gauge>& crl_left_;
+  Counter& crl_failures_;
+  Gauge& tls_;
+  std::map<std::string, Buckets*> store_answered_;
   std::unordered_map<std::string, Method> methods_;  ///< Those of the contract, and "other".
 };
 

@@ -12,19 +12,6 @@
 namespace muster::server {
 namespace metrics_test {
 
-const char* type_name(prometheus::MetricType type) {
-  switch (type) {
-    case prometheus::MetricType::Counter:
-      return "counter";
-    case prometheus::MetricType::Gauge:
-      return "gauge";
-    case prometheus::MetricType::Histogram:
-      return "histogram";
-    default:
-      return "other";
-  }
-}
-
 /// name → "type | help", of everything that a server can ever export.
 std::map<std::string, std::string> exported(Metrics& metrics) {
   Metrics::Levels levels;
@@ -35,8 +22,10 @@ std::map<std::string, std::string> exported(Metrics& metrics) {
   levels.nodes_by_state["ACTIVE"] = 3;
   metrics.set(levels);
   std::map<std::string, std::string> all;
-  for (const auto& family : metrics.families()) {
-    all[family.name] = std::string(type_name(family.type)) + " | " + family.help;
+  const std::string text = metrics.text();
+  const std::regex head("# HELP (\\w+) (.*)\n# TYPE \\w+ (\\w+)\n");
+  for (std::sregex_iterator it(text.begin(), text.end(), head), end; it != end; ++it) {
+    all[(*it)[1]] = (*it)[3].str() + " | " + (*it)[2].str();
   }
   return all;
 }

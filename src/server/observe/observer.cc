@@ -58,7 +58,7 @@ void Observer::release(std::string why) {
 }
 
 void Observer::applied(const std::vector<membership::Event>& events) {
-  metrics_.commits.Increment();
+  metrics_.commits.add();
   series_.commit();
   if (!subject_) return;
   const membership::Topology& topology = subject_->replica->state().topology();
@@ -68,7 +68,7 @@ void Observer::applied(const std::vector<membership::Event>& events) {
     const bool removed = event.kind == membership::EventKind::kNodeRemoved;
     const auto to = removed ? membership::NodeState::kUnknown : event.node.state;
     if (event.from != to) metrics_.transition(event.from, to);
-    if (to == membership::NodeState::kSuspect) metrics_.suspicions.Increment();
+    if (to == membership::NodeState::kSuspect) metrics_.suspicions.add();
     if (listeners_ == 0) continue;
     changed_[event.node.id.value()] =
         removed ? std::nullopt : std::optional<NodeRow>(to_row(event.node, topology, now));
@@ -77,7 +77,7 @@ void Observer::applied(const std::vector<membership::Event>& events) {
   if (log.newest() > told_) {
     for (const auto& entry : log.after(told_, log.newest() - told_)) {
       metrics_.decided(entry->kind);
-      if (entry->subject == cluster::kServersSubject) metrics_.leader_changes.Increment();
+      if (entry->subject == cluster::kServersSubject) metrics_.leader_changes.add();
       if (listeners_ > 0) decided_.push_back(entry);
     }
     told_ = log.newest();

@@ -55,7 +55,7 @@ void Health::check(const CallPtr& call) {
 }
 
 void Health::watch(const CallPtr& call) {
-  read_request<Request>(call, [this](const CallPtr& c, const Request& request, const auto&) {
+  read_opening<Request>(call, [this](const CallPtr& c, const Request& request, const auto&) {
     auto watcher = std::make_shared<Watcher>(c, knows(request.service()));
     watchers_.insert(watcher);
     c->on_over([this, weak = std::weak_ptr(watcher)] {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "server/config_address.h"
+#include "core/net/address.h"
 
 namespace muster::rpc {
 namespace {

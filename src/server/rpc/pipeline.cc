@@ -33,7 +33,7 @@ void Pipeline::handle(const std::string& message) {
   more_came_ = true;
   busy_ = busy_ || writing_;
   const std::uint64_t number = first_ + answers_.size();
-  answers_.emplace_back();
+  answers_.push_back({});
   handling_ = true;
   handle_(message, [self = shared_from_this(), number](Payload answer) {
     self->answers_[number - self->first_] = std::move(answer);

@@ -2,12 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "base/loop.h"
+#include "base/short_queue.h"
 #include "rpc/call.h"
 
 namespace muster::rpc {
@@ -46,7 +46,7 @@ class Pipeline final : public std::enable_shared_from_this<Pipeline> {
   CallPtr call_;
   Options options_;
   Handle handle_;
-  std::deque<Payload> answers_;  ///< Of the messages from `first_` on; null: not known yet.
+  ShortQueue<Payload> answers_;  ///< Of the messages from `first_` on; null: not known yet.
   std::uint64_t first_ = 0;
   bool reading_ = false;
   bool handling_ = false;

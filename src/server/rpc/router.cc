@@ -14,7 +14,7 @@ void Router::add(std::string method, Handler handler) {
 void Router::dispatch(const CallPtr& call) const {
   const auto found = handlers_.find(call->method());
   if (found == handlers_.end()) {
-    return call->finish({Code::kUnimplemented, "there is no method " + call->method(), {}});
+    return call->finish({Code::kUnimplemented, "this server has no such method", {}});
   }
   found->second(call);
 }

@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "core/net/address.h"
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
 #include "rpc/server.h"
-#include "server/config_address.h"
 #include "server/rpc/health.h"
 #include "server/rpc/peer_client.h"
 #include "server/rpc/reflection.h"
+#include "server/rpc/streams.h"
 
 namespace muster::rpc {
 namespace {
@@ -63,7 +64,9 @@ class RpcServer::Impl {
     options.request_bytes_max = kRequestBytesMax;
     options.calls_max = options_.calls_max;
     options.call_refused = options_.call_refused;
+    options.admit = options_.admit;
     options.taken_within = options_.taken_within;
+    options.lasts = is_stream;
     options.descriptors_max = options_.descriptors_max;
     options.connection_refused = options_.connection_refused;
     options.cut = options_.cut;
@@ -75,7 +78,6 @@ class RpcServer::Impl {
     return options;
   }
   void take(const CallPtr& call) {
-    if (options_.admit && !options_.admit(call)) return;
     if (health_.answers(call) || answer_reflection(call, services_)) return;
     on_call_(call);
   }

@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "rpc/breach.h"
 #include "rpc/call.h"
+#include "rpc/server.h"
 #include "rpc/tls.h"
 #include "server/rpc/peers.h"
 
@@ -58,7 +59,7 @@ struct RpcServerOptions {
                      const std::string& why)>
       cut{};
   /// Who a client is whose bytes are counted; as in ServerOptions.
-  std::function<std::string(std::string_view certificate, const std::string& remote)> client{};
+  std::function<Client(std::string_view certificate, const std::string& remote)> client{};
   std::optional<RpcTls> tls{};  ///< None: plaintext.
   /// Asked first, about every call, health and reflection included; false when it has ended the
   /// call. Empty: all may call.
@@ -96,8 +97,8 @@ class RpcServer final : public Peers {
   /// Whoever is asked from now on shows a certificate first; what is under way goes on.
   void forget_peers();
 
-  /// Tells clients to go elsewhere with new calls, and gives the answers that are on their way up
-  /// to `limit` to leave; then calls `done`, in which close() may follow.
+  /// As rpc::Server has it: calls under way have up to `limit` for their answers, and clients go
+  /// elsewhere; then calls `done`, in which close() may follow.
   void drain(Duration limit, std::function<void()> done);
 
   /// Ends every call and stops listening. Nothing is called back afterwards.

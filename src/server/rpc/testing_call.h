@@ -23,7 +23,7 @@ class TestingCall final : public Call {
   [[nodiscard]] bool forwarded() const override { return false; }
   [[nodiscard]] std::string_view certificate() const override { return shown; }
   [[nodiscard]] std::string remote() const override { return "127.0.0.1"; }
-  [[nodiscard]] int connection() override { return connection_number; }
+  [[nodiscard]] std::uint64_t connection() const override { return connection_number; }
   [[nodiscard]] bool over() const override { return over_; }
   void read(std::function<void(std::optional<std::string>)> done) override {
     if (requests.empty()) return done({});
@@ -41,6 +41,10 @@ class TestingCall final : public Call {
     finished = std::move(status);
     tell_ended(*finished);
     if (takes_answer) end();
+  }
+  void turn_away(RpcStatus status) override {
+    turned_away = true;
+    finish(std::move(status));
   }
   void reply(Payload message) override {
     written.push_back(std::move(message));
@@ -74,9 +78,10 @@ class TestingCall final : public Call {
   std::vector<Payload> written;
   std::optional<RpcStatus> finished;
   std::string shown;  ///< The client's certificate.
-  int connection_number = 0;
+  std::uint64_t connection_number = 0;
   bool takes_answer = true;  ///< False: the call is there until end().
   bool was_cut = false;
+  bool turned_away = false;
 
  private:
   std::string method_;

@@ -51,7 +51,7 @@ void AdminService::add_to(rpc::Router& router) {
       v1::TransferLeadershipRequest{});
   // Any server can read the log.
   router.add(service + "Backup", [this](const rpc::CallPtr& call) {
-    rpc::read_request<v1::BackupRequest>(
+    rpc::read_opening<v1::BackupRequest>(
         call, [this](const auto& c, const auto&, const auto&) { actions_.backup(c); });
   });
   router.add(service + "Move", [this](const rpc::CallPtr& call) {

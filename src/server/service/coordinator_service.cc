@@ -46,7 +46,7 @@ void CoordinatorService::add_to(rpc::Router& router) {
         call, [this](const auto& c, const auto& request, const auto&) { GetTopology(c, request); });
   });
   router.add(service + "WatchTopology", [this](const rpc::CallPtr& call) {
-    rpc::read_request<v1::WatchTopologyRequest>(
+    rpc::read_opening<v1::WatchTopologyRequest>(
         call,
         [this](const auto& c, const auto& request, const auto&) { WatchTopology(c, request); });
   });
@@ -192,7 +192,7 @@ Status CoordinatorService::note(const v1::HeartbeatRequest& beat) {
   Status noted = cluster_.term().heartbeat(NodeId(beat.node_id()),
                                            membership::Generation(beat.generation_id()), *reported);
   if (noted) {
-    cluster_.observer().metrics().heartbeats.Increment();
+    cluster_.observer().metrics().heartbeats.add();
     return noted;
   }
   // What was accepted is well-formed. What was not may have been refused for its form.

@@ -77,6 +77,7 @@ void ObserveService::Explain(const rpc::CallPtr& call, const v1::ExplainRequest&
 }
 
 void ObserveService::SetLogLevel(const rpc::CallPtr& call, const v1::SetLogLevelRequest& request) {
+  if (call->caller() != nullptr) call->caller()->subject = request.level();
   const auto level = parse_log_level(request.level());
   if (!level) return call->finish(rpc::to_status(level.error()));
   v1::SetLogLevelResponse response;

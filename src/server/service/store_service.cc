@@ -71,7 +71,7 @@ void StoreService::add_to(rpc::Router& router) {
         });
   });
   router.add(service + "Watch", [this](const rpc::CallPtr& call) {
-    rpc::read_request<v1::StoreWatchRequest>(
+    rpc::read_opening<v1::StoreWatchRequest>(
         call, [this](const auto& c, const auto& request, const auto&) { Watch(c, request); });
   });
 }

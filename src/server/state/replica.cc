@@ -1,5 +1,6 @@
 #include "server/state/replica.h"
 
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>

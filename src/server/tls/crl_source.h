@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "server/tls/crl_keeper.h"
 
 namespace muster::server {

@@ -1,9 +1,10 @@
 #include "server/tls/ssl_rules.h"
 
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 
 #include <utility>
+
+#include "platform/pki/certificate.h"
 
 namespace muster::server {
 namespace {
@@ -15,14 +16,6 @@ int rules_index() {
         delete static_cast<std::shared_ptr<SslRules>*>(kept);
       });
   return index;
-}
-
-std::string to_pem(X509* certificate) {
-  const std::unique_ptr<BIO, int (*)(BIO*)> bio(BIO_new(BIO_s_mem()), BIO_free);
-  if (!bio || PEM_write_bio_X509(bio.get(), certificate) != 1) return {};
-  char* bytes = nullptr;
-  const long size = BIO_get_mem_data(bio.get(), &bytes);
-  return {bytes, static_cast<std::size_t>(size)};
 }
 
 }  // namespace
@@ -96,14 +89,10 @@ int SslRules::on_certificate(int good, X509_STORE_CTX* chain) {
       X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
   // The hello has put another context in the place of the one that holds the rules.
   const auto* rules = static_cast<const SslRules*>(SSL_get_app_data(connection));
-  if (rules != nullptr && rules->verify_(to_pem(X509_STORE_CTX_get_current_cert(chain)))) return 1;
+  if (rules != nullptr && rules->verify_(pki::to_pem(X509_STORE_CTX_get_current_cert(chain))))
+    return 1;
   X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
   return 0;
-}
-
-std::string SslRules::shown(const SSL& connection) {
-  X509* certificate = SSL_get0_peer_certificate(&connection);
-  return certificate == nullptr ? std::string() : to_pem(certificate);
 }
 
 }  // namespace muster::server

@@ -32,8 +32,6 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
   [[nodiscard]] Result<rpc::SslPtr> accept() MUSTER_EXCLUDES(mutex_);
   /// For a connection of this server to another one at `host`. Who that is, is for whoever asks.
   [[nodiscard]] Result<rpc::SslPtr> connect(const std::string& host) MUSTER_EXCLUDES(mutex_);
-  /// The certificate (PEM) that the client of a connection has shown; empty when none.
-  [[nodiscard]] static std::string shown(const SSL& connection);
 
  private:
   void restrict(SSL_CTX& context, bool certificate_required);

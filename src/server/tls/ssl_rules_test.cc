@@ -43,7 +43,7 @@ class SslRulesTest : public ::testing::Test {
       SSL_do_handshake(near.get());
       accepted = SSL_do_handshake(far.get()) == 1;
     }
-    shown_ = accepted ? SslRules::shown(*far) : "";
+    shown_ = accepted ? pki::shown_certificate(*far) : "";
     const std::unique_ptr<X509, void (*)(X509*)> theirs(SSL_get1_peer_certificate(near.get()),
                                                         X509_free);
     saw_new_ = theirs && renewed_ &&

@@ -142,7 +142,7 @@ rpc::RpcTls TlsKeeper::rpc() const {
   rules.accept = [ssl = ssl_] { return ssl->accept(); };
   rules.connect = [ssl = ssl_](const std::string& host) { return ssl->connect(host); };
   rules.verify_server = [door = door_](SSL* connection) {
-    return door->verify(SslRules::shown(*connection), true);
+    return door->verify(pki::shown_certificate(*connection), true);
   };
   return rules;
 }

@@ -9,7 +9,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "platform/event_loop.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "server/rpc/rpc_server.h"
 #include "server/tls/admission.h"
 #include "server/tls/credential_watcher.h"

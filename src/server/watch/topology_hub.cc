@@ -45,7 +45,7 @@ struct TopologyHub::Watcher {
   Watcher(Loop& loop, rpc::CallPtr c, std::uint64_t since)
       : call(std::move(c)), connection(call->connection()), version(since), keepalive(loop) {}
   rpc::CallPtr call;
-  int connection;
+  std::uint64_t connection;
   std::uint64_t version;  ///< What the client has once all that was sent has arrived.
   bool writing = false;
   bool wants_full = false;

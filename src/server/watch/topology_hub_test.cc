@@ -162,7 +162,7 @@ TEST_F(TopologyHubTest, SilenceIsBrokenByKeepalives) {
 // Changes that come faster than everybody can be told must not tell the same ones each time.
 TEST_F(TopologyHubTest, NobodyIsPassedOverWhileChangesKeepComing) {
   std::vector<std::shared_ptr<TestingCall>> others;
-  const auto watch_on = [this](int connection) {
+  const auto watch_on = [this](std::uint64_t connection) {
     auto call = std::make_shared<TestingCall>();
     call->connection_number = connection;
     hub_.watch(call, 0);

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "platform/event_loop.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "store/etcd/address.h"
 #include "store/store.h"
 

@@ -191,8 +191,8 @@ Result<std::unique_ptr<ObjectStore>> open_etcd_store(const Url& url, const EtcdO
   auto address = etcd::Address::read(url);
   if (!address) return address.error();
   // Who names files in the address means those and no others: a mixture would be nobody's.
-  auto tls =
-      remote::client_tls(address->names_files() ? address->tls : options.tls, /*tls12=*/true);
+  auto tls = remote::client_tls(address->names_files() ? address->tls : options.tls,
+                                /*tls12=*/!options.tls13_only);
   if (!tls) return tls.error();
   etcd::ClientOptions client;
   client.endpoints = std::move(address->endpoints);

@@ -18,6 +18,7 @@ struct EtcdOptions {
   /// Objects in one page of a list.
   std::size_t page_size = 1000;
   bool stop_when_gone_back = false;  ///< As in StoreOptions.
+  bool tls13_only = false;           ///< Likewise.
 };
 
 /// etcd://[user:password@]h1:2379,h2:2379/prefix: the v3 API, every condition a transaction. With

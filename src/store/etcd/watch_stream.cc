@@ -36,7 +36,7 @@ void WatchStream::start_stream() {
 }
 
 void WatchStream::failed(const std::string& reason) {
-  client_.leave(stream_->endpoint, reason);
+  client_.leave(stream_->endpoint, {Errc::kUnavailable, reason});
   reopen(reason);
 }
 

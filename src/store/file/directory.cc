@@ -77,6 +77,11 @@ Status Directory::at_path() const {
   }
   if (!now) return in_store(path_, now.error());
   if (*now == ids_.root) return Done{};
+  if (const auto there = files::open_directory(path_); there.is(Errc::kInvalid)) {
+    return {Errc::kUnavailable, "the store in " + path_ +
+                                    " fails: a file is there now, not a directory; it goes on "
+                                    "when there is a directory again"};
+  }
   return {Errc::kUnavailable,
           "the store in " + path_ +
               " fails: another directory is there now (the one in use was renamed, mounted over, "
@@ -163,6 +168,15 @@ Result<bool> Directory::take_locks() {
   auto locked = lock_.try_lock();
   if (local_ && (!locked || !*locked)) files::release_flock(root_.get());
   return locked;
+}
+
+int Directory::holder() const {
+  if (const int ours = lock_.holder(); ours != 0) return ours;
+  // A program that is not Muster does not write its id into the file.
+  if (const int of_directory = files::flock_holder(root_.get()); of_directory != 0) {
+    return of_directory;
+  }
+  return files::flock_holder(lock_.fd());
 }
 
 void Directory::unlock() {

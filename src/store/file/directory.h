@@ -74,7 +74,7 @@ class Directory {
   void stop_waiting() { line_.leave(); }
   void unlock();
   /// The process that has the lock; 0 when that cannot be told.
-  [[nodiscard]] int holder() const { return lock_.holder(); }
+  [[nodiscard]] int holder() const;
 
   // These need the lock.
   [[nodiscard]] Result<Revision> put(const Key& key, const std::string& body,

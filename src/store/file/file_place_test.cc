@@ -71,6 +71,15 @@ TEST_F(FilePlaceTest, ARenamedDirectoryIsNeitherReadNorWritten) {
   expect_another_store(client, old, path_, aside_);
 }
 
+TEST_F(FilePlaceTest, AFileInItsPlaceIsCalledAFile) {
+  TestClient client(path_);
+  ASSERT_TRUE(client.put("k", "1").ok());
+  fs::rename(path_, aside_);
+  std::ofstream(path_) << "text";
+  EXPECT_THAT(client.put("k", "2").error().message, HasSubstr("a file is there now"));
+  fs::remove(path_);
+}
+
 TEST_F(FilePlaceTest, ADirectoryThatComesBackIsTheSameStore) {
   TestClient client(path_);
   const Revision old = client.put("k", "1").value();

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,6 +199,22 @@ TEST(FileStoreProcessTest, AWatcherSeesWhatAKilledWriterDid) {
   writer.reset();
   EXPECT_EQ(seen.get_future().get(), "k");
   watcher.loop().run([&] { watch.reset(); });
+}
+
+// R10: a backup that locks the directory, for one.
+TEST(FileStoreProcessTest, AnotherProgramThatHoldsTheLockIsNamed) {
+  TempDir dir;
+  TestClient client(dir.path());
+  ASSERT_TRUE(client.put("k", "1").ok());
+  Child holder([&] {
+    const UniqueFd directory(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (::flock(directory.get(), LOCK_EX) == 0) ::raise(SIGSTOP);
+  });
+  holder.wait_until_stopped();
+  const auto put = client.put("k", "2", {}, 50ms);
+  ASSERT_TRUE(put.is(Errc::kUnavailable));
+  EXPECT_THAT(put.error().message, HasSubstr("process " + std::to_string(holder.pid()) + " holds"));
+  holder.kill();
 }
 
 TEST(FileStoreProcessTest, AStoppedHolderOfTheLockIsNamedAndWritesNothingLater) {

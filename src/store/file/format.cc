@@ -17,6 +17,8 @@ constexpr std::string_view kDamaged = "damaged-";
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kChecksumBytes = 16;
 constexpr std::size_t kBootIdBytes = 40;
+/// A sequence, a length, and a key as long as any.
+constexpr std::uint64_t kLongestRecord = 12 + 1024;
 
 template <typename T>
 void append(std::string& out, T number) {
@@ -153,6 +155,9 @@ Result<JournalState> decode_state(std::string_view bytes) {
   state.sequence = take<std::uint64_t>(bytes);
   state.base = take<std::uint64_t>(bytes);
   state.record_bytes = take<std::uint64_t>(bytes);
+  if (state.record_bytes > kJournalRecordBytesMax + kLongestRecord) {
+    return {Errc::kCorrupt, "has more records than a journal keeps"};
+  }
   state.boot_id = bytes.substr(0, bytes.substr(0, kBootIdBytes).find('\0'));
   return state;
 }

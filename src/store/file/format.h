@@ -63,8 +63,11 @@ struct JournalState {
 constexpr std::size_t kJournalStateBytes = 128;
 /// Where the journal's records begin; the state before them lies within one page.
 constexpr std::uint64_t kJournalRecordsAt = 4096;
+/// Old records give way past this size: some 4,000 changes that a watcher may lag behind.
+constexpr std::uint64_t kJournalRecordBytesMax = 256 * 1024;
 
 [[nodiscard]] std::string encode_state(const JournalState& state);
+/// kCorrupt also when the records are said to be more than a journal keeps: nobody reads so many.
 [[nodiscard]] Result<JournalState> decode_state(std::string_view bytes);
 
 /// "The key may have changed by the write of this sequence."

@@ -6,12 +6,6 @@
 #include "platform/files.h"
 
 namespace muster::file {
-namespace {
-
-// Old records give way past this size: some 4,000 changes that a watcher may lag behind.
-constexpr std::uint64_t kRecordBytesMax = 256 * 1024;
-
-}  // namespace
 
 std::string Position::cursor() const {
   return std::to_string(generation) + "-" + std::to_string(sequence);
@@ -52,7 +46,7 @@ Status Journal::restart(std::uint64_t sequence, std::uint64_t generation) {
 
 Status Journal::begin(const Key& key, InFlight what) {
   JournalState next = state_;
-  if (next.record_bytes > kRecordBytesMax) {
+  if (next.record_bytes > kJournalRecordBytesMax) {
     next.record_bytes = 0;
     next.base = next.sequence;
   }

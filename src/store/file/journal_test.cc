@@ -44,5 +44,19 @@ TEST(JournalTest, OnlyACursorFromBeforeTheRecordsBeganAnewIsTooOld) {
   EXPECT_FALSE(journal.after({7, first_of_new + 2}).value().has_value()) << "from the future";
 }
 
+// R24: the checksum holds for whatever was written; a length that no memory holds would end whoever
+// reads as many bytes.
+TEST(JournalTest, RecordsLongerThanAnyJournalAreDamage) {
+  TempDir dir;
+  auto file = files::open_at(AT_FDCWD, dir.path() + "/journal", O_RDWR | O_CREAT).value();
+  JournalState state{.boot_id = files::boot_id(), .generation = 7};
+  state.record_bytes = std::uint64_t{1} << 62;
+  ASSERT_TRUE(files::write_at(file.get(), 0, encode_state(state)).ok());
+  Journal journal(std::move(file));
+  EXPECT_TRUE(journal.load().is(Errc::kCorrupt));
+  ASSERT_TRUE(journal.restart(1, 8).ok());
+  EXPECT_TRUE(journal.load().ok());
+}
+
 }  // namespace journal_test
 }  // namespace muster::file

@@ -32,7 +32,7 @@ void WatchStream::start_stream() {
 }
 
 void WatchStream::failed(const std::string& reason) {
-  client_.leave(endpoint_, reason);
+  client_.leave(endpoint_, {Errc::kUnavailable, reason});
   reopen(reason);
 }
 

@@ -16,6 +16,8 @@ constexpr Duration kLeastAttempt = 50ms;
 /// Servers that were named by others are kept up to this many; beyond it, what is said of more is
 /// not followed.
 constexpr std::size_t kEndpointsMax = 32;
+/// Between two lines about one kind of failure of one server.
+constexpr Duration kQuiet = 30s;
 
 rpc::ChannelOptions channel_options(const Endpoint& endpoint,
                                     const std::shared_ptr<rpc::ClientTls>& tls) {
@@ -39,7 +41,7 @@ rpc::ChannelOptions channel_options(const Endpoint& endpoint,
 
 Result<std::shared_ptr<rpc::ClientTls>> client_tls(const TlsFiles& files, bool tls12) {
   if (!files.any()) return std::shared_ptr<rpc::ClientTls>();
-  return rpc::ClientTls::open(files, tls12);
+  return rpc::open_client_tls(files, tls12);
 }
 
 /// One call to one server. Nothing of it is heard once it is gone.
@@ -81,7 +83,12 @@ struct Client::Call {
 };
 
 Client::Client(ClientOptions options, EventLoop& loop)
-    : options_(std::move(options)), loop_(loop), random_(system_random()), turn_(loop) {
+    : options_(std::move(options)),
+      loop_(loop),
+      random_(system_random()),
+      turn_(loop),
+      told_(LogThrottle::Options{.lines_max = 1, .window = kQuiet}) {
+  // with_ports() has parsed every host of an address; a socket's path is always an endpoint.
   for (const std::string& endpoint : options_.endpoints) MUSTER_CHECK(add_channel(endpoint));
 }
 
@@ -157,7 +164,7 @@ void Client::limit_attempt(const Shared& call) {
     const Shared locked = weak.lock();
     if (!locked || !locked->attempt || locked->wrote()) return;
     locked->last_error = "no answer from " + options_.endpoints[locked->attempt->endpoint];
-    leave(locked->attempt->endpoint, "no answer");
+    leave(locked->attempt->endpoint, {Errc::kUnavailable, "no answer"});
     retry(locked);
   });
 }
@@ -174,7 +181,7 @@ void Client::on_end(const Shared& call, const rpc::Outcome& outcome) {
   if (verdict.reaction == Reaction::kTryAgain) {
     call->last_error = verdict.error.message;
     if (redirect(call, verdict.elsewhere)) return;
-    leave(attempt.endpoint, verdict.error.message);
+    leave(attempt.endpoint, verdict.error);
     return retry(call);
   }
   if (verdict.reaction == Reaction::kReauthenticate && !call->reauthenticated &&
@@ -184,7 +191,7 @@ void Client::on_end(const Shared& call, const rpc::Outcome& outcome) {
     call->pause.cancel();
     return begin(call);
   }
-  if (verdict.error.code == Errc::kAmbiguous) leave(attempt.endpoint, verdict.error.message);
+  if (verdict.error.code == Errc::kAmbiguous) leave(attempt.endpoint, verdict.error);
   complete(call, std::move(verdict.error));
 }
 
@@ -222,20 +229,30 @@ void Client::retry(const Shared& call) {
   });
 }
 
-void Client::leave(std::size_t endpoint, const std::string& reason) {
+void Client::leave(std::size_t endpoint, const Error& reason) {
   if (endpoint != current_) return;
-  if (served_) {
-    log_warn(
-        "store server failed",
-        {{"store", options_.name}, {"endpoint", options_.endpoints[endpoint]}, {"reason", reason}});
-  }
+  if (served_) warn(reason);
   served_ = false;
   current_ = (current_ + 1) % channels_.size();
 }
 
+/// A server may serve reads and fail every write, so each of these failures is "the first".
+void Client::warn(const Error& reason) {
+  const std::string& endpoint = options_.endpoints[current_];
+  const LogThrottle::Verdict verdict =
+      told_.judge({LogLevel::kWarn, endpoint + " " + to_string(reason.code), {}}, loop_.now());
+  if (!verdict.pass) return;
+  LogLine::Fields fields{
+      {"store", options_.name}, {"endpoint", endpoint}, {"reason", reason.message}};
+  if (verdict.left_out > 0) fields.emplace_back("left_out", std::to_string(verdict.left_out));
+  log_warn("store server failed", std::move(fields));
+}
+
 void Client::expire(const Shared& call) {
   const bool wrote = call->wrote();
-  if (call->attempt) leave(call->attempt->endpoint, "no answer by the deadline");
+  if (call->attempt) {
+    leave(call->attempt->endpoint, {Errc::kUnavailable, "no answer by the deadline"});
+  }
   if (wrote) {
     return complete(call,
                     Error{Errc::kAmbiguous,

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_throttle.h"
 #include "base/loop.h"
 #include "base/random.h"
 #include "platform/event_loop.h"
@@ -72,7 +73,7 @@ class Client {
   [[nodiscard]] std::unique_ptr<rpc::ClientCall> stream(const std::string& method,
                                                         rpc::ClientCallEvents events);
   /// ... and how to say that the server failed.
-  void leave(std::size_t endpoint, const std::string& reason);
+  void leave(std::size_t endpoint, const Error& reason);
 
  protected:
   /// What every request carries.
@@ -118,6 +119,7 @@ class Client {
   void on_end(const Shared& call, const rpc::Outcome& outcome);
   void retry(const Shared& call);
   bool redirect(const Shared& call, const std::string& endpoint);
+  void warn(const Error& reason);
   void expire(const Shared& call);
   void complete(const Shared& call, Result<std::string> result);
 
@@ -128,6 +130,7 @@ class Client {
   std::vector<std::unique_ptr<rpc::Channel>> channels_;  ///< As `options_.endpoints`.
   std::size_t current_ = 0;
   bool served_ = false;  ///< The server in use has answered since it was chosen.
+  LogThrottle told_;     ///< Of which failures the log was told.
   int holds_ = 0;
   std::vector<Shared> waiting_;  ///< For ready() or for release(); bounded by the callers.
   std::unordered_set<Shared> calls_;

@@ -137,6 +137,11 @@ Refusal judge(const HttpResponse& response, const Question& q) {
                         "that of an S3 endpoint") +
              end}};
   }
+  // A read states no condition that could fail so: something on the way is in trouble.
+  if (status == 412) {
+    return {{Errc::kUnavailable, "the store refused a read as if it were a write" + end},
+            Remedy::kRetry};
+  }
   const bool refused = status >= 400 && status < 500 && code != "RequestTimeout";
   if (refused) return {{Errc::kInvalid, "the store refused the request" + end}};
   if (q.write()) return {{Errc::kAmbiguous, "the write to " + q.key + " may have landed" + end}};

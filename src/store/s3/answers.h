@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "store/store.h"
 
 namespace muster::s3 {

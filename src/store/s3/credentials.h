@@ -7,7 +7,7 @@
 
 #include "base/loop.h"
 #include "base/result.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "store/s3/environment.h"
 #include "store/s3/sigv4.h"
 #include "store/store.h"

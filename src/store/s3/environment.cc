@@ -1,5 +1,6 @@
 #include "store/s3/environment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>

@@ -33,6 +33,9 @@ struct S3Store::Call {
   Deadline by;
   std::function<void(Result<HttpResponse>)> done;
   unsigned retries = 0;
+  std::optional<std::string> at;  ///< The ETag of an If-Match,
+  bool quoted = true;             ///< and how it is spelt.
+  bool respelt = false;           ///< It was sent in the other spelling, too.
   bool clock_set = false;
   bool credentials_renewed = false;
 };
@@ -61,8 +64,10 @@ S3Store::S3Store(EventLoop& loop, s3::Config config, const Clock* clock)
       random_(system_random()),
       signer_(config_.region, "s3"),
       http_(loop, {.ca_file = config_.ca_file}),
-      if_match_quoted_(config_.if_match != s3::IfMatch::kUnquoted),
-      retry_budget_(kRetryBudgetMax) {}
+      retry_budget_(kRetryBudgetMax) {
+  if (config_.if_match != s3::IfMatch::kAuto)
+    if_match_quoted_ = config_.if_match == s3::IfMatch::kQuoted;
+}
 
 S3Store::~S3Store() = default;
 
@@ -93,8 +98,8 @@ void S3Store::put(Key key, std::string body, Precondition when, Deadline by,
   if (when.kind == Precondition::Kind::kAbsent) {
     call->request.headers.emplace_back("if-none-match", "*");
   } else if (when.kind == Precondition::Kind::kAtRevision) {
-    const std::string& etag = when.revision.value();
-    call->request.headers.emplace_back("if-match", if_match_quoted_ ? '"' + etag + '"' : etag);
+    call->at = when.revision.value();
+    call->quoted = if_match_quoted_.value_or(true);
   }
   call->done = [done = std::move(done), key = std::move(key)](Result<HttpResponse> answer) {
     if (!answer) return done(answer.error());
@@ -140,12 +145,6 @@ void S3Store::list(std::string prefix, std::string from, Deadline by, Callback<L
   begin(std::move(call));
 }
 
-bool S3Store::try_other_dialect() {
-  if (config_.if_match != s3::IfMatch::kAuto || !if_match_quoted_) return false;
-  if_match_quoted_ = false;
-  return true;
-}
-
 S3Store::CallPtr S3Store::make_call(Question::Kind kind, const Key& key, Deadline by) const {
   auto call = std::make_shared<Call>();
   call->question.kind = kind;
@@ -168,6 +167,10 @@ void S3Store::begin(CallPtr call) {
 
 void S3Store::send(CallPtr call, s3::Credentials credentials) {
   s3::Request signed_request = call->request;
+  if (call->at) {
+    signed_request.headers.emplace_back("if-match",
+                                        call->quoted ? '"' + *call->at + '"' : *call->at);
+  }
   signer_.sign(signed_request, credentials, clock_.wall_now() + clock_offset_);
   HttpRequest http;
   http.method = signed_request.method;
@@ -192,12 +195,20 @@ void S3Store::answered(CallPtr call, const s3::Credentials& credentials,
     if (!call->question.write()) {
       retry_budget_ = std::min(kRetryBudgetMax, retry_budget_ + kRetryBudgetGain);
     }
+    if (call->at) if_match_quoted_ = call->quoted;
     return call->done(std::move(answer));
   }
+  if (answer && answer->status == 412 && may_misread(*call)) return respell(std::move(call));
   Refusal refusal =
       answer ? s3::judge(*answer, call->question) : s3::judge(answer.error(), call->question);
   if (mend(*call, refusal.remedy, answer, credentials)) return begin(std::move(call));
   if (refusal.remedy == Remedy::kRetry && retry(call, refusal.error)) return;
+  if (call->respelt && refusal.error.code == Errc::kConflict) {
+    refusal.error.message =
+        "the store refused to write " + call->question.key +
+        " at the revision that it showed, with quotes around it and without; either another "
+        "writer came first, or this store does not honour If-Match";
+  }
   call->done(std::move(refusal.error));
 }
 
@@ -218,6 +229,31 @@ bool S3Store::mend(Call& call, Remedy remedy, const Result<HttpResponse>& answer
   log_warn("the object store's clock differs from this machine's",
            {{"store", describe()}, {"ahead_by_ms", std::to_string(clock_offset_.count())}});
   return true;
+}
+
+/// Whether a store that refuses this write may have misread its If-Match. As soon as one write of
+/// this spelling has been accepted, it is the condition that did not hold.
+bool S3Store::may_misread(const Call& call) const {
+  return config_.if_match == s3::IfMatch::kAuto && call.at && call.quoted &&
+         !if_match_quoted_.value_or(false);
+}
+
+/// Looks whether the object is at the revision that a refused write named. Then the store, Ceph up
+/// to 18 for one, did not understand the quotes, and the write is sent once more without them.
+/// That is no repetition of a write that has landed: it would have changed the revision, and where
+/// the first copy lands yet, the second one no longer finds it.
+void S3Store::respell(CallPtr call) {
+  const Key key = call->question.key;
+  CallPtr look = make_call(Question::Kind::kGet, key, call->by);
+  look->done = [this, call = std::move(call), key](const Result<HttpResponse>& found) {
+    if (!found || s3::revision_of(*found).value() != *call->at) {
+      return call->done(Error{Errc::kConflict, "another writer came first at " + key});
+    }
+    call->quoted = false;
+    call->respelt = true;
+    begin(call);
+  };
+  begin(std::move(look));
 }
 
 /// Schedules another attempt; false when the call, the budget or the deadline allows none.

@@ -8,7 +8,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "platform/event_loop.h"
-#include "platform/http_client.h"
+#include "platform/http/http_client.h"
 #include "store/s3/answers.h"
 #include "store/s3/config.h"
 #include "store/s3/credentials.h"
@@ -29,7 +29,8 @@ struct S3Stats {
 ///
 /// Revisions are ETags. On many stores these are hashes of the body, so two writes of the same body
 /// have the same revision: callers put a nonce in each body. Whether a store honours conditions at
-/// all is for the probe to find out, which also settles how If-Match is quoted.
+/// all is for the probe to find out. How If-Match is quoted the store learns from its first writes
+/// at a revision.
 ///
 /// Reads that fail are retried with jittered backoff within their deadline, as long as the store's
 /// budget of retries lasts. Writes are never retried after they may have been performed; they are
@@ -56,10 +57,7 @@ class S3Store final : public ObjectStore {
                    Callback<Revision> done) override;
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override;
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override;
-  /// From quoted to unquoted If-Match, once, and only with if-match=auto.
-  bool try_other_dialect() override;
 
-  void set_if_match_quoted(bool quoted) { if_match_quoted_ = quoted; }
   [[nodiscard]] const S3Stats& stats() const { return stats_; }
 
  private:
@@ -73,6 +71,8 @@ class S3Store final : public ObjectStore {
   void answered(CallPtr call, const s3::Credentials& credentials, Result<HttpResponse> answer);
   [[nodiscard]] bool mend(Call& call, s3::Refusal::Remedy remedy,
                           const Result<HttpResponse>& answer, const s3::Credentials& credentials);
+  [[nodiscard]] bool may_misread(const Call& call) const;
+  void respell(CallPtr call);
   [[nodiscard]] bool retry(const CallPtr& call, const Error& error);
   [[nodiscard]] Status check_key(const Key& key) const;
   template <typename T>
@@ -85,7 +85,7 @@ class S3Store final : public ObjectStore {
   s3::Signer signer_;
   HttpClient http_;
   std::unique_ptr<s3::CredentialProvider> credentials_;
-  bool if_match_quoted_;
+  std::optional<bool> if_match_quoted_;        ///< Empty until a write at a revision was accepted.
   std::chrono::milliseconds clock_offset_{0};  ///< What the store's clock is ahead of ours.
   double retry_budget_;
   S3Stats stats_;

@@ -129,25 +129,69 @@ TEST_F(S3StoreTest, WritesStateTheirConditions) {
   EXPECT_EQ(requests.at(2).body, "body");
 }
 
-TEST_F(S3StoreTest, TheOtherDialectIsUnquotedAndTriedOnce) {
-  script_ = {object("", "new")};
-  bool first = false, second = true;
-  thread_.run([&] {
-    first = store_->try_other_dialect();
-    second = store_->try_other_dialect();
-  });
-  EXPECT_TRUE(first);
-  EXPECT_FALSE(second);
-  ASSERT_TRUE(put(Precondition::at(Revision("old"))).ok());
-  EXPECT_EQ(server_.requests().at(0).header("if-match"), "old");
+// R15: a store that does not understand quotes refuses the right revision, and nobody has probed
+// it.
+TEST_F(S3StoreTest, AWriteRefusedAtTheRightRevisionIsSentAgainWithoutQuotes) {
+  script_ = {error(412, "PreconditionFailed"), object("first", "old"), object("", "new")};
+  const auto written = put(Precondition::at(Revision("old")));
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_EQ(*written, Revision("new"));
+  // From now on it is known.
+  ASSERT_TRUE(put(Precondition::at(Revision("new"))).ok());
+  const auto requests = server_.requests();
+  ASSERT_EQ(requests.size(), 4u);
+  EXPECT_EQ(requests.at(0).header("if-match"), "\"old\"");
+  EXPECT_EQ(requests.at(1).method, "GET");
+  EXPECT_EQ(requests.at(2).header("if-match"), "old");
+  EXPECT_EQ(requests.at(2).body, "body");
+  EXPECT_EQ(requests.at(3).header("if-match"), "new");
+}
 
+TEST_F(S3StoreTest, AWriteRefusedAtAnotherRevisionIsNotSentAgain) {
+  script_ = {error(412, "PreconditionFailed"), object("another's", "other"),
+             error(412, "PreconditionFailed"), error(404, "NoSuchKey"),
+             error(412, "PreconditionFailed"), error(403, "AccessDenied")};
+  for (int i = 0; i < 3; ++i) {
+    const auto written = put(Precondition::at(Revision("old")));
+    ASSERT_TRUE(written.is(Errc::kConflict)) << i;
+    EXPECT_EQ(written.error().message, "another writer came first at k");
+  }
+  EXPECT_EQ(server_.requests().size(), 6u);
+}
+
+TEST_F(S3StoreTest, WhatIsRefusedInBothSpellingsIsAConflictAndSaysSo) {
+  script_ = {error(412, "PreconditionFailed"), object("first", "old"),
+             error(412, "PreconditionFailed"), object("", "new")};
+  const auto written = put(Precondition::at(Revision("old")));
+  ASSERT_TRUE(written.is(Errc::kConflict));
+  EXPECT_NE(written.error().message.find("does not honour If-Match"), std::string::npos);
+  // Nothing was learnt from it.
+  ASSERT_TRUE(put(Precondition::at(Revision("old"))).ok());
+  EXPECT_EQ(server_.requests().back().header("if-match"), "\"old\"");
+}
+
+TEST_F(S3StoreTest, AfterAnAcceptedWriteARefusedOneHasLostItsRace) {
+  script_ = {object("", "new"), error(412, "PreconditionFailed"), object("first", "new")};
+  ASSERT_TRUE(put(Precondition::at(Revision("old"))).ok());
+  EXPECT_TRUE(put(Precondition::at(Revision("new"))).is(Errc::kConflict));
+  EXPECT_EQ(server_.requests().size(), 2u);
+}
+
+TEST_F(S3StoreTest, ASpellingThatIsGivenIsTheOnlyOne) {
   open("&if-match=quoted");
-  thread_.run([&] { first = store_->try_other_dialect(); });
-  EXPECT_FALSE(first);
+  script_ = {error(412, "PreconditionFailed")};
+  EXPECT_TRUE(put(Precondition::at(Revision("old"))).is(Errc::kConflict));
+  open("&if-match=unquoted");
+  EXPECT_TRUE(put(Precondition::at(Revision("old"))).is(Errc::kConflict));
+  const auto requests = server_.requests();
+  ASSERT_EQ(requests.size(), 2u);
+  EXPECT_EQ(requests.at(0).header("if-match"), "\"old\"");
+  EXPECT_EQ(requests.at(1).header("if-match"), "old");
 }
 
 // P01, P03: nothing but the caller repeats a write, and its four failures stay apart.
 TEST_F(S3StoreTest, AFailedWriteIsSentOnce) {
+  open("&if-match=quoted");
   const std::vector<std::pair<Reply, Errc>> cases = {
       {error(412, "PreconditionFailed"), Errc::kConflict},
       {error(409, "ConditionalRequestConflict"), Errc::kAmbiguous},
@@ -186,6 +230,14 @@ TEST_F(S3StoreTest, ThrottledSaysWhenToComeBack) {
   ASSERT_TRUE(read.is(Errc::kThrottled));
   EXPECT_EQ(read.error().retry_after, 30s);
   EXPECT_EQ(server_.requests().size(), 2u);
+}
+
+// It is no mistake of whoever asks, and ends no command as one.
+TEST_F(S3StoreTest, AReadThatIsRefusedAsAWriteMayPassByItself) {
+  script_ = {error(412, "PreconditionFailed"), object("hello", "abc")};
+  EXPECT_TRUE(get().ok());
+  script_ = {error(412, "PreconditionFailed")};
+  EXPECT_TRUE(get({}, 50ms).is(Errc::kUnavailable));
 }
 
 TEST_F(S3StoreTest, ReadsAreRetriedWithinTheirDeadline) {

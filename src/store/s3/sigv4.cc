@@ -68,6 +68,7 @@ std::string canonical_query(const Request& request) {
 std::string sha256_hex(std::string_view data) {
   Sha256 out{};
   unsigned int size = out.size();
+  // As hmac(): no bytes make it fail.
   MUSTER_CHECK(EVP_Digest(data.data(), data.size(), out.data(), &size, EVP_sha256(), nullptr) == 1);
   return to_hex(out);
 }

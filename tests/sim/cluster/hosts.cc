@@ -57,10 +57,13 @@ void ServerHost::begin() {
   observer_ = std::make_unique<server::Observer>(
       *process_, metrics_, server::Observer::Options{config.id, "simulated", config.membership});
   const auto fatal = [this](const Error& error) {
+    if (setting_.on_fatal) return setting_.on_fatal(name_, error);
     setting_.invariants.violate(name_ + " cannot go on: " + error.message);
   };
-  const auto open_engine = [](const std::string&) -> Result<std::unique_ptr<ObjectStore>> {
-    return {Errc::kUnsupported, "there is one engine in this simulation"};
+  const auto open_engine = [this](const std::string&) -> Result<std::unique_ptr<ObjectStore>> {
+    if (!setting_.target) return {Errc::kUnsupported, "there is one engine in this simulation"};
+    return std::unique_ptr<ObjectStore>(
+        std::make_unique<FaultyStore>(setting_.world, *process_, setting_.target(name_)));
   };
   peer_ =
       std::make_unique<server::ClusterPeer>(config, server::ClusterPeer::Surroundings{*process_,

@@ -34,6 +34,10 @@ struct Setting {
   std::vector<std::string> servers;  ///< Their addresses.
   WorkJournal& journal;
   double slew;
+  /// The one other engine as that server sees it, whatever its address; empty: there is none.
+  std::function<std::shared_ptr<SharedStore>(const std::string& server)> target{};
+  /// A server cannot go on, and goes. Empty: that is a violation.
+  std::function<void(const std::string& server, const Error& why)> on_fatal{};
 };
 
 /// A machine on which one process at a time runs. Killing it is what a crash does; starting it

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <muster/arbiter.h>
+#include <muster/status.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::api {
+class ClusterCore;
+class MembershipCore;
+class DirectoryCore;
+class ViewCore;
+}  // namespace muster::api
+
+MUSTER_BEGIN_NAMESPACE
+
+/// A cluster of musterd, which keeps a registry of nodes.
+///
+/// A handle: copies are cheap and share one connection and its two threads, which end with the last
+/// copy and with everything that was made from it, in any order of destruction.
+///
+/// Threads: any.
+class MUSTER_EXPORT Cluster {
+ public:
+  Cluster(const Cluster&);
+  Cluster& operator=(const Cluster&);
+  ~Cluster();
+
+  /// `servers` is "host:9000" or several with commas between. They need not answer yet.
+  [[nodiscard]] static Result<Cluster> connect(const std::string& servers, const Tls& tls = {});
+
+ private:
+  friend class muster::api::ClusterCore;
+  explicit Cluster(std::shared_ptr<muster::api::ClusterCore> core);
+  std::shared_ptr<muster::api::ClusterCore> core_;
+};
+
+/// The kind of a node. Only object nodes hold keys.
+enum class NodeKind : int { kUnknown = 0, kFrontend = 1, kMetadata = 2, kObject = 3 };
+
+enum class NodeState : int {
+  kUnknown = 0,
+  kActive = 1,
+  kJoining = 2,
+  kDraining = 3,  ///< Keys move away.
+  kDown = 4,
+  kSuspect = 5,  ///< Its heartbeats are late; it still holds its keys.
+};
+
+struct Node {
+  std::string id{};  ///< Unique in the cluster.
+  std::string address{};
+  std::uint16_t port = 0;
+  NodeKind kind = NodeKind::kObject;
+  std::uint32_t weight = 1;               ///< Its share of the keys.
+  NodeState state = NodeState::kUnknown;  ///< As the servers see it; not asked for by join().
+};
+
+struct MembershipOptions {
+  /// How long join() waits until the node is registered.
+  Duration wait = Duration(10'000'000'000);
+  /// Called with kConflict when another process has taken the node's place, which is final, and
+  /// with kUnavailable when the servers have lost the node, which registers anew, or cannot be
+  /// reached. On the callback thread.
+  std::function<void(const Error&)> on_trouble{};
+};
+
+/// Keeps a node registered: sends its heartbeats, and registers it anew when the servers lost it.
+/// Destroying it is leave(). In a callback it does not wait.
+///
+/// Threads: any, but the object is moved and destroyed by one at a time.
+class MUSTER_EXPORT Membership {
+ public:
+  /// Returns when the node is registered and ACTIVE. kTimeout: no server has taken it within
+  /// `options.wait`. kInvalid says what is wrong with the node, or that this is a callback.
+  [[nodiscard]] static Result<Membership> join(const Cluster& cluster, const Node& node,
+                                               MembershipOptions options = {});
+  Membership(Membership&&) noexcept;
+  Membership& operator=(Membership&&) noexcept;
+  ~Membership();
+
+  /// How long ago heartbeats were last acknowledged; nullopt: never. A node that is silent for long
+  /// is taken for dead by the servers: work that others would take over stops before that.
+  [[nodiscard]] std::optional<Duration> silence() const;
+  /// Asks for its keys to move away, or takes that back; the node stays registered.
+  Status drain(bool draining = true);
+  /// Deregisters the node and waits for that, at most 10 s: kTimeout. kInvalid in a callback.
+  Status leave();
+
+ private:
+  explicit Membership(std::shared_ptr<muster::api::MembershipCore> core);
+  std::shared_ptr<muster::api::MembershipCore> core_;
+};
+
+/// The registry at one version. Immutable, a handle. Threads: any.
+class MUSTER_EXPORT View {
+ public:
+  View();
+  /// Rises with each change of the registry.
+  [[nodiscard]] std::uint64_t version() const;
+  [[nodiscard]] std::size_t size() const;
+  /// Nodes in the order of their ids.
+  [[nodiscard]] std::vector<Node> nodes() const;
+  [[nodiscard]] std::optional<Node> find(const std::string& id) const;
+  /// The nodes that hold a key, the primary first: at most `most`, and at most as many as the
+  /// replication factor of the cluster says. The same for everybody at the same version.
+  [[nodiscard]] std::vector<Node> owners(const std::string& key, std::size_t most = 64) const;
+
+ private:
+  friend class muster::api::DirectoryCore;
+  explicit View(std::shared_ptr<const muster::api::ViewCore> core);
+  std::shared_ptr<const muster::api::ViewCore> core_;
+};
+
+struct DirectoryOptions {
+  /// How long follow() waits for the first copy.
+  Duration wait = Duration(10'000'000'000);
+  /// Called after each change with the view that has it. On the callback thread.
+  std::function<void(const View&)> on_change{};
+};
+
+/// A copy of the registry that follows every change, at hand without a request.
+///
+/// A handle: copies share one copy of the registry. No callback runs once the last is destroyed,
+/// unless that happens in a callback.
+///
+/// Not guaranteed: that a view is up to date. It is what the servers said last, some milliseconds
+/// ago, or longer while none of them can be reached.
+///
+/// Threads: any.
+class MUSTER_EXPORT Directory {
+ public:
+  /// Returns when the first copy is there. kTimeout: it has not come within `options.wait`.
+  [[nodiscard]] static Result<Directory> follow(const Cluster& cluster,
+                                                DirectoryOptions options = {});
+  [[nodiscard]] View view() const;
+
+ private:
+  explicit Directory(std::shared_ptr<muster::api::DirectoryCore> core);
+  std::shared_ptr<muster::api::DirectoryCore> core_;
+};
+
+MUSTER_END_NAMESPACE

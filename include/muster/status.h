@@ -1,0 +1,97 @@
+#pragma once
+
+#include <muster/version.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+MUSTER_BEGIN_NAMESPACE
+
+/// Every failure that a caller can meet. The list is closed: programs decide by these and by
+/// nothing else. The numbers are part of the ABI and never change.
+enum class Code : int {
+  kNotFound = 1,     ///< The thing asked for does not exist.
+  kUnchanged = 2,    ///< It is still as the caller already knows it.
+  kConflict = 3,     ///< A condition did not hold: another writer came first.
+  kAmbiguous = 4,    ///< The write may have landed or may land yet: read before you act.
+  kThrottled = 5,    ///< Asked too often; ask again later.
+  kUnavailable = 6,  ///< Not reachable now, and certainly nothing was written.
+  kDenied = 7,       ///< Credentials or role do not suffice.
+  kUnsupported = 8,  ///< The other side cannot do this at all.
+  kInvalid = 9,      ///< The caller's input is wrong, or the call is not allowed here.
+  kCorrupt = 10,     ///< Stored bytes are not what they must be.
+  kCancelled = 11,   ///< The caller gave up, or the object was stopped.
+  kTimeout = 12,     ///< It did not happen within the time that the caller gave.
+};
+
+/// The name of a code as "kNotFound"; "unknown" for another number.
+[[nodiscard]] MUSTER_EXPORT const char* to_string(Code code);
+
+/// A failure: its kind, and one sentence for a person that says what to do about it.
+struct Error {
+  Code code = Code::kInvalid;
+  std::string message;
+};
+
+/// Thrown by `value()` of a result that holds an error; what() is the error's message.
+class MUSTER_EXPORT BadResult : public std::runtime_error {
+ public:
+  explicit BadResult(Error error);
+  ~BadResult() override;
+  [[nodiscard]] Code code() const { return code_; }
+
+ private:
+  Code code_;
+};
+
+/// Throws BadResult.
+[[noreturn]] MUSTER_EXPORT void throw_bad_result(const Error& error);
+
+/// A value, or the Error that came in its place.
+/// Threads: as the value.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}      // NOLINT
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
+  Result(Code code, std::string message) : error_{code, std::move(message)} {}
+
+  [[nodiscard]] bool ok() const { return value_.has_value(); }
+  explicit operator bool() const { return ok(); }
+
+  /// The value. Throws BadResult if there is none.
+  [[nodiscard]] T& value() & { return check(), *value_; }
+  [[nodiscard]] const T& value() const& { return check(), *value_; }
+  [[nodiscard]] T&& value() && { return check(), std::move(*value_); }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+
+  /// The error. Throws std::logic_error if there is none.
+  [[nodiscard]] const Error& error() const {
+    if (ok()) throw std::logic_error("muster: error() of a result that holds a value");
+    return error_;
+  }
+  [[nodiscard]] Code code() const { return error().code; }
+  /// True if this is the failure `code`.
+  [[nodiscard]] bool is(Code code) const { return !ok() && error_.code == code; }
+  /// The error's message; empty if there is none.
+  [[nodiscard]] const std::string& message() const { return error_.message; }
+
+ private:
+  void check() const {
+    if (!ok()) throw_bad_result(error_);
+  }
+  std::optional<T> value_;
+  Error error_;
+};
+
+/// The outcome of something that has no value.
+struct Done {};
+using Status = Result<Done>;
+
+MUSTER_END_NAMESPACE

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <muster/arbiter.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "api/threads.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "elector/sync_store.h"
+#include "platform/event_loop.h"
+#include "store/store.h"
+
+/// What stands behind include/muster. Public names are `pub::…` here, ours have no prefix.
+namespace muster::api {
+
+namespace pub = muster::api_v1;
+
+[[nodiscard]] pub::Error to_public(const Error& error);
+[[nodiscard]] pub::Status to_public(const Status& status);
+[[nodiscard]] Error to_internal(const pub::Error& error);
+
+/// Refuses a call that would wait for the callback that it is made in.
+[[nodiscard]] pub::Error waits_for_callbacks(const char* call);
+
+/// Until the program sets a log sink of its own: one that writes each error once.
+void quiet_log();
+
+/// An open store with the loop that it lives on and a thread for the program's callbacks: what the
+/// handles of one arbiter share. Any thread, unless a function says something else.
+class Connection {
+ public:
+  [[nodiscard]] static pub::Result<pub::Arbiter> open(const std::string& url, const pub::Tls& tls);
+  [[nodiscard]] static const std::shared_ptr<Connection>& of(const pub::Arbiter& arbiter) {
+    return arbiter.connection_;
+  }
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  [[nodiscard]] LoopThread& thread() { return loop_; }
+  [[nodiscard]] EventLoop& loop() { return loop_.loop(); }
+  [[nodiscard]] ObjectStore& store() { return *store_; }
+  [[nodiscard]] SyncStore& sync_store() { return *sync_store_; }
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+  /// Runs `task` on the callback thread; what it throws is logged.
+  void call_back(std::function<void()> task) { callbacks_.post(std::move(task)); }
+  [[nodiscard]] Loop& callback_loop() { return callbacks_.loop(); }
+  [[nodiscard]] bool in_callback() const { return callbacks_.here(); }
+  /// Returns when every callback that was asked for before has returned. Not in a callback.
+  void wait_for_callbacks() { callbacks_.wait(); }
+
+  /// One answer serves all who ask. Loop thread only.
+  void probe(Duration per_call, Callback<Done> done);
+
+ private:
+  Connection();
+  static void end(Connection* connection);
+
+  LoopThread loop_;
+  CallbackThread callbacks_;
+  std::unique_ptr<ObjectStore> store_;
+  std::unique_ptr<SyncStore> sync_store_;
+  std::string address_;
+  Random probe_random_;
+  bool found_safe_ = false;  ///< On the loop only.
+};
+
+}  // namespace muster::api

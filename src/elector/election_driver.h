@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "core/election/election.h"
+#include "store/store.h"
+
+namespace muster {
+
+/// Carries out on a store what the Election decides, and tells it what came back. The thin shell:
+/// it decides nothing. Loop thread only.
+class ElectionDriver {
+ public:
+  struct Options {
+    std::string name_space = "default";
+    Duration request_timeout = 3s;
+    /// For metadata.json, which the first worker of a namespace writes.
+    Duration heartbeat_interval = 5s;
+    Duration worker_timeout = 20s;
+    std::string pod;
+    std::string value;  ///< Published while this worker leads.
+  };
+  struct Hooks {
+    std::function<void(const ElectionEvent&)> on_event;
+    /// The live workers that a leader publishes with its renewals.
+    std::function<std::vector<WorkerId>()> workers;
+    /// How many workers it has seen fall silent in its term.
+    std::function<std::uint64_t()> timeouts;
+    /// Asked before each heartbeat, which is put off until then (the circuit breaker).
+    std::function<MonoTime(MonoTime now)> not_before;
+    /// A heartbeat, from its first request to its last answer, is over.
+    std::function<void(MonoTime began, bool failed)> on_beat;
+  };
+
+  ElectionDriver(Loop& loop, ObjectStore& store, ElectionConfig config, Options options,
+                 Hooks hooks, Random random);
+
+  void start();
+  void resign(ResignOptions options) { perform(election_.resign(std::move(options), loop_.now())); }
+  void set_eligible(bool eligible) { perform(election_.set_eligible(eligible, loop_.now())); }
+  void rise_above(Epoch epoch) { election_.rise_above(epoch); }
+  /// The store says that something changed: look now.
+  void nudge();
+
+  [[nodiscard]] const Election& election() const { return election_; }
+  [[nodiscard]] const NamespaceKeys& keys() const { return keys_; }
+  [[nodiscard]] const std::optional<NamespaceMetadata>& metadata() const { return metadata_; }
+
+ private:
+  void perform(ElectionStep step);
+  void notice_history();
+  void send(ReadState request);
+  void send(WriteState request);
+  void send(ReadFloor request);
+  void send(RaiseFloor request);
+  void send(ListWorkers request);
+  void wake();
+  void arm();
+  [[nodiscard]] Deadline by() const { return loop_.now() + options_.request_timeout; }
+
+  Loop& loop_;
+  ObjectStore& store_;
+  ElectionConfig config_;
+  Options options_;
+  Hooks hooks_;
+  NamespaceKeys keys_;
+  Election election_;
+  Timer timer_;
+  std::string metadata_body_;  ///< As last read, so that fields of others survive.
+  std::optional<NamespaceMetadata> metadata_;
+  /// When this worker was last elected, and with which epoch; for people.
+  struct Elected {
+    Epoch epoch;
+    WallTime at{};
+  };
+  Elected elected_;
+  std::uint64_t history_ = 0;  ///< Of the store, as far as the election was told.
+  std::optional<MonoTime> beat_began_;
+  bool beat_failed_ = false;
+  bool nudged_ = false;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster

@@ -26,14 +26,14 @@ void ArbiterOptions::declare_timeout(CLI::App& app) {
 Status ArbiterOptions::check() const {
   if (url.empty()) {
     return {Errc::kInvalid,
-            "say which store judges, with --arbiter URL (such as file:///var/lib/app/muster) or "
-            "MUSTER_ARBITER"};
+            "name the store that decides the election: --arbiter URL (such as "
+            "file:///var/lib/app/muster) or MUSTER_ARBITER"};
   }
   if (hub.cert_file.empty() != hub.key_file.empty()) {
     return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
   }
   if (name_space.empty()) {
-    return {Errc::kInvalid, "say which election, with --name NAME or MUSTER_NAME"};
+    return {Errc::kInvalid, "name the election: --name NAME or MUSTER_NAME"};
   }
   if (hub.store_timeout <= Duration(0)) return {Errc::kInvalid, "--timeout must be above zero"};
   return validate_name("election name", name_space);
@@ -42,8 +42,8 @@ Status ArbiterOptions::check() const {
 Status ArbiterOptions::check_shared() const {
   if (!url.starts_with("memory:")) return Done{};
   return {Errc::kInvalid,
-          "memory: is this process's alone, so everybody would lead; give --arbiter a store that "
-          "all share (file:///…, s3://…, etcd://…, muster://…)"};
+          "memory: belongs to this process alone, so every node would lead; give --arbiter a "
+          "store that all nodes share (file:///…, s3://…, etcd://…, muster://…)"};
 }
 
 Result<std::unique_ptr<Hub>> ArbiterOptions::open() const {

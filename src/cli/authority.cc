@@ -29,8 +29,8 @@ Result<files::FileLock> lock(int directory, const std::string& path) {
   const auto locked = held.try_lock();
   if (!locked) return locked.error();
   if (!*locked) {
-    return {Errc::kUnavailable, "process " + std::to_string(held.holder()) + " is at work in " +
-                                    path + "; try again when it is done"};
+    return {Errc::kUnavailable, "process " + std::to_string(held.holder()) + " is running in " +
+                                    path + "; try again when it has ended"};
   }
   return held;
 }
@@ -38,7 +38,7 @@ Result<files::FileLock> lock(int directory, const std::string& path) {
 Result<std::string> read_part(const std::string& directory, const std::string& name) {
   auto bytes = files::read_whole(directory + "/" + name, std::size_t{64} << 20);
   if (bytes.is(Errc::kNotFound)) {
-    return {Errc::kInvalid, "there is no authority in " + directory + " (" + name +
+    return {Errc::kInvalid, "there is no CA in " + directory + " (" + name +
                                 " is missing); muster certs init --dir " + directory +
                                 " makes one"};
   }
@@ -77,7 +77,7 @@ Result<Authority> Authority::create(const std::string& directory, std::uint32_t 
   const int at = made.fd_.get();
   const auto write = [&](const std::string& name, const std::string& bytes, Readers readers) {
     return kept(write_whole(at, name, bytes, readers, Existing::kKeep), made.path(name),
-                "an authority is never replaced: choose another directory");
+                "a CA is never replaced: choose another directory");
   };
   // The certificate comes last: without it there is no authority yet.
   Status status = write("ca.key", made.key_.to_pem(), Readers::kOwner);
@@ -157,10 +157,10 @@ Status Authority::write_issued(const IssueOrder& order, const pki::Certificate& 
 }
 
 Result<WrittenList> Authority::revoke(const std::string& id, std::uint32_t days, WallTime now) {
-  if (id.empty()) return {Errc::kInvalid, "say whose certificates to revoke, with --id ID"};
+  if (id.empty()) return {Errc::kInvalid, "name the id whose certificates to revoke: --id ID"};
   if (!index_.knows(id)) {
-    return {Errc::kInvalid, "this authority has issued no certificate to " + id +
-                                "; index.json lists the ids it knows"};
+    return {Errc::kInvalid,
+            "this CA has issued no certificate to " + id + "; index.json lists the known ids"};
   }
   std::vector<std::string> serials = index_.revoke(id, now);
   auto list = write_list(days, now);

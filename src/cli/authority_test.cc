@@ -78,7 +78,7 @@ TEST_F(AuthorityTest, OneAtATimeIsAtWork) {
   const Authority authority = make();
   const auto second = Authority::open(dir_);
   EXPECT_TRUE(second.is(Errc::kUnavailable));
-  EXPECT_THAT(second.error().message, HasSubstr("is at work in"));
+  EXPECT_THAT(second.error().message, HasSubstr("is running in"));
 }
 
 TEST_F(AuthorityTest, OpeningWhatIsNotThereSaysHowToMakeIt) {

@@ -32,8 +32,9 @@ class BackupCommand final : public Command {
     return "Example:\n"
            "  muster backup muster-2031-05-17.backup\n"
            "\n"
-           "The state as of one place in the log. The file appears when it is complete, and an\n"
-           "existing one is not overwritten.\n";
+           "The backup holds the whole state at one place in the log. The file appears when it "
+           "is\n"
+           "complete, and an existing file is not overwritten.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -44,9 +45,9 @@ class BackupCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (file_.empty()) return {Errc::kInvalid, "say where to put it: muster backup FILE"};
+    if (file_.empty()) return {Errc::kInvalid, "name the file to write: muster backup FILE"};
     if (std::filesystem::exists(file_)) {
-      return {Errc::kInvalid, file_ + " is there already; name another file"};
+      return {Errc::kInvalid, file_ + " exists already; name another file"};
     }
     const auto client = server_.open();
     if (!client) return client.error();
@@ -94,10 +95,13 @@ class RestoreCommand final : public Command {
     return "Example:\n"
            "  muster restore muster-2031-05-17.backup --engine file:///var/lib/muster\n"
            "\n"
-           "No server is needed, and none may run on that engine. Refused with exit code 1 when a\n"
-           "log is there already. Versions, revisions and epochs count on. The backup is checked\n"
-           "from end to end before anything is written. A managed engine is filled by its own\n"
-           "server, once: musterd … --restore FILE.\n";
+           "No server is needed, and none may run on that engine. An engine that holds a log "
+           "already is\n"
+           "refused with exit code 1. Versions, revisions and epochs continue from the backup. "
+           "The whole\n"
+           "backup is checked before anything is written. A managed engine is filled by its own "
+           "server:\n"
+           "musterd … --restore FILE.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -107,7 +111,7 @@ class RestoreCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (file_.empty()) return {Errc::kInvalid, "say what to restore: muster restore FILE"};
+    if (file_.empty()) return {Errc::kInvalid, "name the backup file: muster restore FILE"};
     if (Status whole = rlog::check_archive(file_); !whole) return whole.error();
     const auto engine = engine_.open();
     if (!engine) return engine.error();
@@ -140,10 +144,13 @@ class MoveCommand final : public Command {
     return "Example:\n"
            "  muster move --to etcd://h1:2379,h2:2379,h3:2379/muster\n"
            "\n"
-           "The new engine must be empty and reachable from the servers. Nothing acknowledged is\n"
-           "left behind; versions, revisions and epochs count on. When it is done, every server\n"
-           "ends and says which --engine to start it with. Should the leader die on the way, the\n"
-           "other servers finish the move. Exits with 1 when refused.\n";
+           "The new engine must be empty and reachable from all servers. No acknowledged write is "
+           "left\n"
+           "behind; versions, revisions and epochs continue. When the move is complete, every "
+           "server\n"
+           "ends and names the --engine to start it with. If the leader dies during the move, the "
+           "other\n"
+           "servers finish it. Exits with 1 if the servers refuse.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -155,7 +162,7 @@ class MoveCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (to_.empty()) return {Errc::kInvalid, "say where to: muster move --to ENGINE"};
+    if (to_.empty()) return {Errc::kInvalid, "name the target engine: muster move --to ENGINE"};
     const auto client = server_.open();
     if (!client) return client.error();
     const auto sealed = (*client)->call(client::MoveLog{to_}, server_.call());

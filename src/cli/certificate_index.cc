@@ -29,7 +29,7 @@ Result<CertificateIndex> CertificateIndex::from_json(std::string_view text) {
   try {
     const Json json = Json::parse(text);
     if (json.at("version").get<int>() != kVersion) {
-      return {Errc::kCorrupt, "index.json is of another version of muster"};
+      return {Errc::kCorrupt, "index.json was written by another version of muster"};
     }
     index.crl_number = json.at("crlNumber").get<std::uint64_t>();
     for (const Json& each : json.at("certificates")) {
@@ -37,8 +37,8 @@ Result<CertificateIndex> CertificateIndex::from_json(std::string_view text) {
     }
   } catch (const Json::exception&) {
     return {Errc::kCorrupt,
-            "index.json is damaged; restore it from a backup, because what has been revoked stands "
-            "nowhere else"};
+            "index.json is damaged; restore it from a backup, because it is the only record of "
+            "the revoked certificates"};
   }
   return index;
 }

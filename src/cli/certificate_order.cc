@@ -22,17 +22,17 @@ Status add_name(pki::CertificateOrder& order, const std::string& name) {
   if (membership::is_ipv4(name) || membership::is_ipv6(name)) {
     order.ip_addresses.push_back(name);
   } else if (to_lower(name).starts_with("muster:")) {
-    return {Errc::kInvalid, "--san " + name + ": muster: names come from --role and --carry alone"};
+    return {Errc::kInvalid, "--san " + name + ": only --role and --carry make muster: names"};
   } else if (to_lower(name) == security::kServerName) {
-    return {Errc::kInvalid, "--san " + name + ": this name comes from --role server alone"};
+    return {Errc::kInvalid, "--san " + name + ": only --role server makes this name"};
   } else if (is_uri(name)) {
     order.uris.push_back(name);
   } else if (membership::is_hostname(name)) {
     order.dns_names.push_back(name);
   } else {
     return {Errc::kInvalid, "--san " + name +
-                                ": this is no host name, no address and no URI; write names such "
-                                "as h1.example,10.0.0.1 without a port"};
+                                ": not a host name, address or URI; write names such as "
+                                "h1.example,10.0.0.1 without a port"};
   }
   return Done{};
 }
@@ -46,9 +46,9 @@ Status check_addresses(Role role, const pki::CertificateOrder& order) {
 }
 
 Status check_id(const std::string& id) {
-  if (id.empty()) return {Errc::kInvalid, "say whose certificate it is, with --id ID"};
+  if (id.empty()) return {Errc::kInvalid, "name the holder of the certificate: --id ID"};
   if (Status status = membership::validate_node_id(id); !status) return status;
-  if (id == "ca") return {Errc::kInvalid, "the id ca is the authority's own; choose another"};
+  if (id == "ca") return {Errc::kInvalid, "the id ca is reserved for the CA; choose another"};
   return Done{};
 }
 
@@ -74,9 +74,9 @@ Result<pki::CertificateOrder> certificate_order(const IssueOrder& order, WallTim
   if (made.not_after > authority_expires) {
     return {
         Errc::kInvalid,
-        "the authority itself ends before that; give --days " +
+        "the CA certificate expires before that; give --days " +
             std::to_string(std::chrono::floor<std::chrono::days>(authority_expires - now).count()) +
-            " or fewer, or begin a new authority"};
+            " or fewer, or make a new CA"};
   }
   return made;
 }

@@ -61,9 +61,11 @@ class CertsCommand final : public Command {
 
     issue_ = add_action(
         app, "issue", "Issue a certificate: ID.crt, ID.key",
-        "Example:\n  muster certs issue --dir pki --role node --id n1 --san n1.example,10.0.0.7\n"
-        "\nAn agent speaks for the nodes of --carry: ids, or beginnings with a star (rack7-*).\n"
-        "The password of --p12 is printed once and kept nowhere.\n");
+        "Example:\n"
+        "  muster certs issue --dir pki --role node --id n1 --san n1.example,10.0.0.7\n"
+        "\n"
+        "An agent speaks for the nodes of --carry: ids, or prefixes with a star (rack7-*).\n"
+        "The password of --p12 is printed once and stored nowhere.\n");
     add_role(*issue_);
     add_text(*issue_, "--id", "ID", order_.id, "Id of the node, server or person");
     add_list(*issue_, "--san", "NAME,…", order_.sans,
@@ -80,20 +82,23 @@ class CertsCommand final : public Command {
     add_count(*revoke_, "--days", list_days_, "Validity of the revocation list in days");
 
     crl_ = add_action(app, "crl", "Write a new crl.pem with all revoked certificates",
-                      "Example:\n  muster certs crl --dir pki\n\nAn expired list refuses "
-                      "everybody: write a fresh one in time.\n");
+                      "Example:\n"
+                      "  muster certs crl --dir pki\n"
+                      "\n"
+                      "With an expired list, servers refuse every client: write a fresh list in "
+                      "time.\n");
     add_count(*crl_, "--days", list_days_, "Validity of the revocation list in days");
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     const bool chosen = init_->parsed() || issue_->parsed() || revoke_->parsed() || crl_->parsed();
     if (!chosen) return {Errc::kInvalid, "say what to do: init, issue, revoke or crl"};
-    if (directory_.empty()) return {Errc::kInvalid, "say where the authority is, with --dir DIR"};
+    if (directory_.empty()) return {Errc::kInvalid, "name the directory of the CA: --dir DIR"};
     // Certificates count in seconds.
     const WallTime now = std::chrono::floor<std::chrono::seconds>(system_wall_now());
     if (init_->parsed()) return init(terminal, now);
     if (issue_->parsed() && !has_role_) {
-      return {Errc::kInvalid, "say what it is for, with --role server|node|agent|admin|reader"};
+      return {Errc::kInvalid, "name the role: --role server|node|agent|admin|reader"};
     }
     auto authority = Authority::open(directory_);
     if (!authority) return authority.error();
@@ -138,7 +143,9 @@ class CertsCommand final : public Command {
     }
     terminal.line(authority->path("ca.crt") + "  " + facts.subject + ", until " +
                   day_of(facts.not_after));
-    terminal.line(authority->path("ca.key") + "  its key: whoever has it is the authority");
+    terminal.line(authority->path("ca.key") +
+                  "  its private key: keep it secret, it can issue "
+                  "any certificate");
     return kDone;
   }
 
@@ -161,7 +168,7 @@ class CertsCommand final : public Command {
     terminal.line(issued->key_file + "  its key");
     if (p12) {
       terminal.line(issued->p12_file + "  for a browser, with the password " +
-                    issued->p12_password + " (kept nowhere else)");
+                    issued->p12_password + " (stored nowhere else)");
     }
     return kDone;
   }
@@ -181,8 +188,8 @@ class CertsCommand final : public Command {
     if (revoke_->parsed() && list->serials.empty()) {
       terminal.line(revoked_id_ + " was revoked before");
     }
-    terminal.line(list->file + "  names " + std::to_string(list->revoked) +
-                  ", a fresh one is due before " + day_of(list->next_update));
+    terminal.line(list->file + "  names " + std::to_string(list->revoked) + "; replace it before " +
+                  day_of(list->next_update));
     return kDone;
   }
 

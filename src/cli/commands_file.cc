@@ -47,7 +47,7 @@ Status read_map(const YAML::Node& node, const std::string& what,
 template <typename T, typename Parse>
 Read scalar(T& target, Parse parse) {
   return [&target, parse](const YAML::Node& node) -> Status {
-    if (!node.IsScalar()) return wrong(node, "one value is wanted here");
+    if (!node.IsScalar()) return wrong(node, "exactly one value is needed here");
     const auto value = parse(node.Scalar());
     if (!value) return wrong(node, value.error().message);
     target = *value;
@@ -121,7 +121,7 @@ Result<ChildSpec> read_child(const YAML::Node& node, Duration grace) {
     return wrong(node, name.error().message);
   }
   if (child.rules.timeout && !child.rules.setup) {
-    return wrong(node, child.name + ": a timeout is for a setup, which is to come to its end");
+    return wrong(node, child.name + ": only a setup has a timeout");
   }
   if (child.rules.timeout && *child.rules.timeout == Duration(0)) {
     return wrong(node, child.name + ": the timeout must be above zero; leave it out for no limit");
@@ -163,7 +163,7 @@ Result<RestartPolicy> parse_restart_policy(const std::string& text) {
 Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
   try {
     const YAML::Node root = YAML::Load(yaml);
-    if (root.IsNull()) return {Errc::kInvalid, "there are no commands in it"};
+    if (root.IsNull()) return {Errc::kInvalid, "the file has no commands"};
     CommandsFile file;
     const Status status = read_map(
         root, "the file",
@@ -175,7 +175,7 @@ Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
          {"commands",
           [&](const YAML::Node& n) { return read_children(n, grace, file.children); }}});
     if (!status) return status.error();
-    if (file.children.empty()) return wrong(root, "there are no commands in it");
+    if (file.children.empty()) return wrong(root, "the file has no commands");
     return file;
   } catch (const YAML::Exception& e) {
     return {Errc::kInvalid,

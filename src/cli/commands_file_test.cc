@@ -53,8 +53,8 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
     return file ? "accepted" : file.error().message;
   };
   EXPECT_THAT(error("commands: []\n"), HasSubstr("there are no commands"));
-  EXPECT_EQ(error(""), "there are no commands in it");
-  EXPECT_EQ(error("# none yet\n"), "there are no commands in it");
+  EXPECT_EQ(error(""), "the file has no commands");
+  EXPECT_EQ(error("# none yet\n"), "the file has no commands");
   EXPECT_THAT(error("commands:\n  - name: a\n    command: [\"\", x]\n"),
               HasSubstr("line 3: the command has an empty name"));
   EXPECT_THAT(error("[a, b]"), HasSubstr("NAME: VALUE"));
@@ -73,7 +73,7 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], grace: 2s}\n"),
               HasSubstr("a grace of 2s is more than the lease leaves (1s)"));
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], timeout: 2s}\n"),
-              HasSubstr("a: a timeout is for a setup"));
+              HasSubstr("a: only a setup has a timeout"));
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], setup: true, timeout: 0s}\n"),
               HasSubstr("a: the timeout must be above zero"));
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], environment: [A]}\n"),
@@ -86,7 +86,7 @@ TEST(CommandsFileTest, AFileThatCannotBeReadIsNamed) {
   EXPECT_THAT(read_commands("/", 1s).error().message, HasSubstr("cannot read the file /"));
   const auto empty = read_commands("/dev/null", 1s);
   EXPECT_TRUE(empty.is(Errc::kInvalid));
-  EXPECT_THAT(empty.error().message, HasSubstr("/dev/null, there are no commands in it"));
+  EXPECT_THAT(empty.error().message, HasSubstr("/dev/null, the file has no commands"));
 }
 
 }  // namespace commands_file_test

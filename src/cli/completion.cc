@@ -21,7 +21,7 @@ class CompletionCommand final : public Command {
            "  muster completion fish >~/.config/fish/completions/muster.fish\n"
            "  source <(muster completion bash)          for this shell only\n"
            "\n"
-           "After a -- the rest is completed as a command line of its own.\n";
+           "Words after -- are completed as a command line of their own.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -38,7 +38,7 @@ class CompletionCommand final : public Command {
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (shell_.empty()) {
-      return {Errc::kInvalid, "say for which shell: muster completion bash, zsh or fish"};
+      return {Errc::kInvalid, "name the shell: muster completion bash, zsh or fish"};
     }
     // Only now are all commands declared.
     const CommandOutline root = outline(*app_->get_parent());

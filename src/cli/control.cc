@@ -113,7 +113,7 @@ class ControlRequest final : public Command {
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (kind_ == ControlKind::kTransfer && worker_.empty()) {
-      return {Errc::kInvalid, "say who should lead, with --to ID"};
+      return {Errc::kInvalid, "name the node that should lead: --to ID"};
     }
     auto store = StoreAccess::open(arbiter_);
     if (!store) return store.error();
@@ -121,7 +121,7 @@ class ControlRequest final : public Command {
     const auto state = leader_state(**store, keys);
     if (!state) return state.error();
     if (kind_ != ControlKind::kResume && !state->leader) {
-      return no(terminal, "nobody leads " + arbiter_.name_space + ", so there is nobody to ask");
+      return no(terminal, "nobody leads " + arbiter_.name_space + ", so there is no leader to ask");
     }
     if (kind_ == ControlKind::kTransfer) {
       const auto problem = unfit(**store, keys, *state);
@@ -193,7 +193,9 @@ class ControlRequest final : public Command {
       const auto record =
           object ? decode_whole(*object, decode_control) : Result<ControlRecord>(object.error());
       if (record && record->command.id != command.id) {
-        return no(terminal, "another command came after this one, which may not have been seen");
+        return no(terminal,
+                  "another command was written after this one, which the leader may not "
+                  "have seen");
       }
       if (record && record->ack && record->ack->id == command.id) {
         return obeyed(terminal, command, record->ack->by);
@@ -201,11 +203,12 @@ class ControlRequest final : public Command {
       if (pause.now() >= limit) break;
       pause.run_until(pause.now() + kLookInterval);
     }
-    return no(terminal, "no node has obeyed within " + format_duration(wait_) + ": " +
+    return no(terminal, "no node has confirmed within " + format_duration(wait_) + ": " +
                             (kind_ == ControlKind::kResume
                                  ? "none is paused"
-                                 : state.leader->value() + " is gone, is busy with another end of "
-                                                           "its term, or is of an older version"));
+                                 : state.leader->value() + " is gone, is busy ending its term for "
+                                                           "another reason, or has an older "
+                                                           "version"));
   }
 
   Result<int> obeyed(Terminal& terminal, const ControlCommand& command, const WorkerId& by) const {

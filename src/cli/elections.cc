@@ -33,12 +33,13 @@ class ElectionsCommand final : public Command {
            "  cron     n1      4      5120ms      3\n"
            "  default  -       2      -           -\n"
            "\n"
-           "Lists every election that the store holds: those of muster run, of muster worker and "
-           "the\n"
-           "library, and \"musterd\" where servers keep their own. A muster:// store holds what "
-           "its\n"
-           "clients elect; muster health shows which server leads. Lease left and candidates are\n"
-           "what the leader last wrote, and the store's clock.\n";
+           "Lists every election in the store: those of muster run, muster worker and the "
+           "library, and\n"
+           "\"musterd\" if servers elect their leader there. A muster:// store lists the "
+           "elections of its\n"
+           "clients; muster health shows which server leads. Candidates are as the leader last "
+           "wrote\n"
+           "them; lease left is by the store's clock.\n";
   }
 
   void declare(CLI::App& app) override {

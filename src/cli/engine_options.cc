@@ -31,10 +31,10 @@ void EngineOptions::declare(CLI::App& app) {
 }
 
 Result<std::unique_ptr<OpenEngine>> EngineOptions::open() const {
-  if (url.empty()) return {Errc::kInvalid, "say which engine, with --engine URL"};
+  if (url.empty()) return {Errc::kInvalid, "name the engine: --engine URL"};
   if (url == "managed") {
     return {Errc::kInvalid,
-            "a managed engine is reached by its own server only: start that with --restore FILE, "
+            "only its own server reaches a managed engine: start that server with --restore FILE, "
             "or name its socket while it runs, etcd:///muster?socket=…"};
   }
   if (tls.cert.empty() != tls.key.empty()) {

@@ -48,7 +48,7 @@ void tell_state(const Object& object, Story& story) {
     const LeaderAnswer answer = judge(*state, object.age);
     if (answer.looks_expired) {
       story.sentences.push_back(
-          "by the store's clock its lease is over; `muster leader` tells whether it is");
+          "by the store's clock its lease has expired; `muster leader` confirms that");
     }
   } else {
     story.sentences.push_back("nobody leads" + epoch);
@@ -56,7 +56,7 @@ void tell_state(const Object& object, Story& story) {
   if (state->released) {
     story.sentences.push_back(state->released->worker.value() + " gave epoch " +
                               std::to_string(state->released->epoch.value()) +
-                              " back in order, so its successor did not wait the lease out");
+                              " back cleanly, so its successor did not have to wait for the lease");
   }
   if (state->preferred) {
     story.sentences.push_back("it was to be handed over to " + state->preferred->value());
@@ -71,10 +71,10 @@ void tell_metadata(const Object& object, Story& story) {
     story.sentences.push_back("metadata.json cannot be read: " + metadata.error().message);
     return;
   }
-  story.sentences.push_back("the namespace was made at " + format_time(metadata->created_at) +
+  story.sentences.push_back("the election was created at " + format_time(metadata->created_at) +
                             (metadata->creator.empty() ? "" : " by " + metadata->creator) +
                             "; no epoch below " + std::to_string(metadata->epoch_floor.value()) +
-                            " can come again");
+                            " can be used again");
 }
 
 void tell_control(const Object& object, Story& story) {
@@ -84,13 +84,13 @@ void tell_control(const Object& object, Story& story) {
     return;
   }
   const ControlCommand& command = control->command;
-  std::string text = std::string("somebody asked to ") + to_string(command.kind) + " at " +
+  std::string text = std::string("an operator asked to ") + to_string(command.kind) + " at " +
                      format_time(command.issued_at) + ", for epoch " +
                      std::to_string(command.epoch.value());
   if (command.worker) text += ", naming " + command.worker->value();
   text += control->ack && control->ack->id == command.id
               ? "; " + control->ack->by.value() + " obeyed at " + format_time(control->ack->at)
-              : "; nobody has obeyed it";
+              : "; no node has obeyed it";
   story.sentences.push_back(text);
 }
 
@@ -104,9 +104,11 @@ class ExplainCommand final : public Command {
     return "Example:\n"
            "  muster explain --arbiter muster://127.0.0.1:9000 --name jobs\n"
            "\n"
-           "What state.json, metadata.json, control.json and the worker files say, in sentences.\n"
-           "Servers of Muster also keep a history of elections; other stores hold the present\n"
-           "only. For a node: muster node explain ID.\n";
+           "Describes the contents of state.json, metadata.json, control.json and the worker "
+           "files.\n"
+           "musterd also keeps a history of elections; other stores hold only the present. For a "
+           "node:\n"
+           "muster node explain ID.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -144,7 +146,7 @@ class ExplainCommand final : public Command {
       story.known = true;
       tell_state(*state, story);
     } else {
-      story.sentences.push_back("nobody has ever led this namespace");
+      story.sentences.push_back("there has never been a leader in this election");
     }
     const auto metadata = store.get(keys.metadata);
     if (!metadata && !metadata.is(Errc::kNotFound)) return metadata.error();

@@ -73,7 +73,8 @@ Status HttpFace::start() {
   });
   if (!port) {
     return {Errc::kUnavailable, "cannot listen on " + url_of(address_) +
-                                    "; is the port taken, or the address not of this host?"};
+                                    "; the port may be in use, or the address may not belong to "
+                                    "this host"};
   }
   return Done{};
 }

@@ -105,7 +105,8 @@ TEST(HttpFaceTest, APortThatIsTakenIsRefused) {
   const auto second = HttpFace::listen(first->address(), follower());
   ASSERT_TRUE(second.is(Errc::kUnavailable));
   EXPECT_EQ(second.error().message, "cannot listen on " + url_of(first->address()) +
-                                        "; is the port taken, or the address not of this host?");
+                                        "; the port may be in use, or the address may not belong "
+                                        "to this host");
 }
 
 }  // namespace http_face_test

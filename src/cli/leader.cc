@@ -40,17 +40,17 @@ class LeaderCommand final : public Command {
            "  muster leader --arbiter file:///tmp/muster --json\n"
            "  "
            "{\"name\":\"default\",\"leader\":\"w1\",\"epoch\":1,\"leaseLeftMs\":12031,\"ageMs\":"
-           "2969,\"confirmed\":true}"
+           "2969,\"confirmed\":true}\n"
            "\n"
-           "\n"
-           "Exits with 1 when nobody leads. Lease and age are by the store's clock, for people. "
-           "Where\n"
-           "it says that the lease is over, renewals are waited for, a lease at most; on a store\n"
-           "without one (S3, etcd), `confirmed` is false until --confirm has seen a renewal. With "
-           "--watch it\n"
-           "goes on until SIGTERM or SIGINT and judges by renewals, as a follower does: drawn over "
-           "on a\n"
-           "terminal, elsewhere a line for each change.\n";
+           "Exits with 1 if there is no leader. Lease and age are by the store's clock, for "
+           "people. If by\n"
+           "that clock the lease has expired, the command waits for a renewal, at most a lease. "
+           "On a\n"
+           "store without a clock (S3, etcd), `confirmed` is false until --confirm has seen a "
+           "renewal.\n"
+           "With --watch it runs until SIGTERM or SIGINT and judges by renewals, as a follower "
+           "does: it\n"
+           "redraws one line on a terminal and prints a line for each change elsewhere.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -108,7 +108,7 @@ class LeaderCommand final : public Command {
     if (led.empty()) return;
     terminal.note(
         "muster leader: other elections of this store " +
-        std::string(confirmed ? "have a leader: " : "name a leader, perhaps a late one: ") + led +
+        std::string(confirmed ? "have a leader: " : "name a leader, possibly a dead one: ") + led +
         "; choose one with --name\n");
   }
 

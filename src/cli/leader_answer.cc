@@ -57,13 +57,13 @@ std::string LeaderAnswer::to_json(const std::string& election) const {
 std::string LeaderAnswer::to_text(const std::string& election) const {
   const std::string number = std::to_string(epoch.value());
   if (!leader) {
-    return epoch == Epoch(0) ? "nobody has led " + election + " yet"
+    return epoch == Epoch(0) ? "there has been no leader of " + election + " yet"
                              : "nobody leads " + election + "; the last epoch was " + number;
   }
   std::string text = leader->value() + " leads " + election + ", epoch " + number;
   if (lease_left) text += ", lease left " + format_duration(in_ms(*lease_left));
   if (age) text += ", renewed " + format_duration(in_ms(*age)) + " ago";
-  if (!confirmed) text += "; one look cannot tell whether it still lives, --confirm can";
+  if (!confirmed) text += "; one read cannot tell whether it is still alive, --confirm can";
   return text;
 }
 

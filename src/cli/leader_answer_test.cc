@@ -50,7 +50,7 @@ TEST(LeaderAnswerTest, AReleaseIsCertainWithoutAClock) {
   const LeaderAnswer answer = judge(state, {});
   EXPECT_FALSE(answer.leader);
   EXPECT_TRUE(answer.confirmed);
-  EXPECT_EQ(nobody_yet().to_text("job"), "nobody has led job yet");
+  EXPECT_EQ(nobody_yet().to_text("job"), "there has been no leader of job yet");
 }
 
 }  // namespace leader_answer_test

@@ -38,9 +38,9 @@ class LintCommand final : public Command {
            "\n"
            "Refuses unsafe timings with exit code 64. Limits and prices are those that S3 "
            "publishes for\n"
-           "one prefix and for standard storage in US regions; a store that pushes changes (file, "
-           "etcd, muster)\n"
-           "notices a crash up to one heartbeat earlier.\n";
+           "one prefix and for standard storage in US regions. On a store that pushes changes "
+           "(file, etcd,\n"
+           "muster), a crash is noticed up to one heartbeat earlier.\n";
   }
 
   void declare(CLI::App& app) override {

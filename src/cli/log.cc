@@ -78,12 +78,15 @@ class LogCommand final : public Command {
            "  muster log inspect --engine file:///var/lib/muster\n"
            "  muster log repair  --engine file:///var/lib/muster --backup muster.backup\n"
            "\n"
-           "inspect reads every object of the servers' log, compares it with the digests that\n"
-           "others have of it, and exits with 1 when something is damaged or gone; a log that is\n"
-           "written meanwhile may look damaged once. repair puts a damaged entry back from a\n"
-           "backup, which must be proven by the entries around it, and replaces a damaged "
-           "snapshot\n"
-           "by rebuilding it from the one before. It changes nothing that is whole.\n";
+           "inspect reads every object of the servers' log, compares it with its digests in "
+           "other\n"
+           "objects, and exits with 1 if an object is damaged or missing; a log that is being "
+           "written\n"
+           "may look damaged once. repair restores a damaged entry from a backup if the "
+           "neighbouring\n"
+           "entries prove it, and rebuilds a damaged snapshot from the one before. It changes no "
+           "intact\n"
+           "object.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -182,7 +185,7 @@ class LogCommand final : public Command {
         if (done.is(Errc::kUnchanged)) continue;
         return Error{Errc::kConflict, key + ": " + done.error().message};
       }
-      terminal.err << "muster log: " + key + " is put back from " + backup_ + "\n";
+      terminal.err << "muster log: " + key + " is restored from " + backup_ + "\n";
     }
     return Done{};
   }

@@ -33,7 +33,7 @@ muster::cli::WindowSize window_size() {
     what = "out of memory; raise the limit (ulimit -v, MemoryMax=)";
   } catch (const std::system_error& e) {
     if (e.code() == std::errc::resource_unavailable_try_again) {
-      what = "no further thread can be started; raise the limit (ulimit -u, -v, TasksMax=)";
+      what = "cannot start another thread; raise the limit (ulimit -u, -v, TasksMax=)";
     }
   } catch (...) {  // Anything else is a mistake of ours.
   }

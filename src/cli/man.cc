@@ -35,8 +35,7 @@ class ManCommand final : public Command {
 
   void declare(CLI::App& app) override {
     app_ = &app;
-    app.add_option("COMMAND", command_,
-                   "The command whose page to print; muster itself unless set");
+    app.add_option("COMMAND", command_, "Command whose page to print (default: muster itself)");
     add_text(app, "--dir", "DIR", directory_, "Directory to write every page to");
   }
 
@@ -55,7 +54,7 @@ class ManCommand final : public Command {
       if (page.name == wanted) return terminal.out << page.text, kDone;
       if (&page != &pages[0]) names.push_back(page.name.substr(pages[0].name.size() + 1));
     }
-    return {Errc::kInvalid, "no command is called " + command_ + did_you_mean(command_, names)};
+    return {Errc::kInvalid, "there is no command " + command_ + did_you_mean(command_, names)};
   }
 
  private:

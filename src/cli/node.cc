@@ -31,11 +31,13 @@ class NodeCommand final : public Command {
            "  muster node remove o1\n"
            "  muster node explain o1            why it is in this state, as a timeline\n"
            "\n"
-           "With --keep-alive it sends heartbeats until SIGTERM or SIGINT, prints what happens\n"
-           "to the node, and deregisters it at the end; it ends with 1 when another process has\n"
-           "taken the node's place. Without it the node is JOINING until somebody sends its\n"
-           "heartbeats. A drain outlives restarts of the node and its removal. Exits with 1 when\n"
-           "the servers refuse.\n";
+           "With --keep-alive, register sends heartbeats until SIGTERM or SIGINT, prints events "
+           "of the\n"
+           "node, and deregisters it at the end; it exits with 1 if another process registers the "
+           "same\n"
+           "id. Without --keep-alive the node is JOINING until it sends heartbeats. A drain "
+           "survives\n"
+           "restarts of the node and its removal. Exits with 1 if the servers refuse.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -79,7 +81,7 @@ class NodeCommand final : public Command {
     }
     if (cancel_ && action_ != "drain") return {Errc::kInvalid, "--cancel belongs to drain"};
     if (action_ == "undrain") cancel_ = true;
-    if (id_.empty()) return {Errc::kInvalid, "say which node: muster node " + action_ + " ID"};
+    if (id_.empty()) return {Errc::kInvalid, "name the node: muster node " + action_ + " ID"};
     if (Status status = membership::validate_node_id(id_); !status) return status.error();
     if (action_ == "register") return enter(terminal);
     const auto client = server_.open();
@@ -94,7 +96,7 @@ class NodeCommand final : public Command {
     spec_.generation =
         membership::Generation(generation_.empty() ? system_random().uuid() : generation_);
     if (spec_.address.empty() || spec_.port == 0) {
-      return {Errc::kInvalid, "say where the node is reached, with --address HOST and --port PORT"};
+      return {Errc::kInvalid, "name the address of the node: --address HOST and --port PORT"};
     }
     if (Status status = membership::validate(spec_); !status) return status.error();
     if (keep_alive_) return keep_alive(terminal);

@@ -25,10 +25,13 @@ class NodesCommand final : public Command {
     return "Example:\n"
            "  muster nodes --state suspect\n"
            "  ID  TYPE    STATE    ADDRESS        HEARTBEAT  GENERATION\n"
-           "  o7  object  SUSPECT  10.0.0.7:7000  47s ago    0e0ff6a4-5b1c-4b1e-a8bb-9ad5f3b4c1d2\n"
+           "  o7  object  SUSPECT  10.0.0.7:7000  47s ago    "
+           "0e0ff6a4-5b1c-4b1e-a8bb-9ad5f3b4c1d2\n"
            "\n"
-           "Exits with 1 when there is none. With --watch it goes on until SIGTERM or SIGINT: a\n"
-           "screen once a second on a terminal, elsewhere a line when something has changed.\n";
+           "Exits with 1 if there is no such node. With --watch it runs until SIGTERM or SIGINT: "
+           "it\n"
+           "redraws the screen once a second on a terminal and prints a line for each change "
+           "elsewhere.\n";
   }
 
   void declare(CLI::App& app) override {

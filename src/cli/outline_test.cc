@@ -153,7 +153,7 @@ TEST(CompletionCommandTest, KnowsEveryCommandOfTheProgram) {
 
 TEST(CompletionCommandTest, RefusesAnUnknownShell) {
   EXPECT_EQ(muster({"completion"}).err,
-            "muster completion: say for which shell: muster completion bash, zsh or fish\n");
+            "muster completion: name the shell: muster completion bash, zsh or fish\n");
   const Outcome outcome = muster({"completion", "tcsh"});
   EXPECT_EQ(outcome.code, 64);
   EXPECT_THAT(outcome.err, HasSubstr("\"tcsh\" is none of bash, zsh and fish"));
@@ -161,7 +161,7 @@ TEST(CompletionCommandTest, RefusesAnUnknownShell) {
 
 TEST(ManCommandTest, SaysWhatIsWrong) {
   EXPECT_EQ(muster({"man", "wrker"}).err,
-            "muster man: no command is called wrker; did you mean worker?\n");
+            "muster man: there is no command wrker; did you mean worker?\n");
   EXPECT_THAT(muster({"man", "worker", "--dir", "x"}).err, HasSubstr("leave worker or --dir out"));
   const Outcome outcome = muster({"man", "--dir", "/dev/null/x"});
   EXPECT_EQ(outcome.code, 64);

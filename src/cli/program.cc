@@ -20,13 +20,14 @@ namespace {
 
 constexpr const char* kExample =
     "Example:\n"
-    "  muster worker --arbiter file:///tmp/muster --id w1     take part\n"
-    "  muster leader --arbiter file:///tmp/muster             who leads?\n"
+    "  muster worker --arbiter file:///tmp/muster --id w1     take part in an election\n"
+    "  muster leader --arbiter file:///tmp/muster             show the leader\n"
     "  muster run    --arbiter file:///tmp/muster --name cron -- cron -f    on one machine only\n"
-    "  muster topology --server 127.0.0.1:9000                who is in, as musterd knows it\n"
+    "  muster topology --server 127.0.0.1:9000                show the nodes of a cluster\n"
     "\n"
     "Every option can also come from the environment (MUSTER_ARBITER=…) or from a YAML file\n"
-    "(--config FILE); the command line wins over the environment, and that over the file.\n"
+    "(--config FILE). The command line takes precedence over the environment, and the\n"
+    "environment over the file.\n"
     "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable;\n"
     "muster run --help lists those of muster run.\n";
 
@@ -139,7 +140,7 @@ class Program {
     if (!filled) return usage(filled.error().message);
     for (const auto& command : commands_) {
       if (parser.get_name() != command->name()) continue;
-      if (tail_ && !command->command_line()) return usage("it takes no command after --");
+      if (tail_ && !command->command_line()) return usage("this command takes no command after --");
       if (tail_) *command->command_line() = *tail_;
       const int descriptors = command->lasting() ? kDescriptorsLasting : kDescriptors;
       if (Status enough = need_descriptors(descriptors); !enough) {
@@ -251,7 +252,7 @@ int run(const std::vector<std::string>& words, Terminal& terminal) {
   // A reader that is slow gets what there is; one that has stopped reading is not waited for.
   if (terminal.events != nullptr) (void)terminal.events->drain(1s);
   if (terminal.out.flush() && !terminal.unread()) return code;
-  terminal.err << "muster: cannot write to standard output; its reader has gone\n";
+  terminal.err << "muster: cannot write to standard output; its reader has closed it\n";
   return kOutputLost;
 }
 

@@ -125,7 +125,7 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "muster lint: --lease-timeout: \"15\" is not a duration; write it like 250ms, 5s, 2m or "
        "1h\n"},
       {{"leader"},
-       "muster leader: say which store judges, with --arbiter URL (such as "
+       "muster leader: name the store that decides the election: --arbiter URL (such as "
        "file:///var/lib/app/muster) or MUSTER_ARBITER\n"},
       {{"leader", "--arbiter", "memory:", "--cert", "a"},
        "muster leader: --cert and --key belong together: give both or neither\n"},
@@ -135,7 +135,7 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"topology", "--key", "a"},
        "muster topology: --cert and --key belong together: give both or neither\n"},
       {{"topology", "--watch", "--linearizable"},
-       "muster topology: --watch follows what --linearizable asks once: choose one of them\n"},
+       "muster topology: --watch and --linearizable exclude each other; keep one\n"},
       {{"nodes", "--state", "dead"},
        "muster nodes: --state: \"dead\" is no state of a node; there are active, joining, "
        "draining, "
@@ -144,9 +144,9 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"node", "drian", "a"},
        "muster node: \"drian\" is none of register, drain, undrain, remove and explain\n"},
       {{"node", "undrain", "a", "--cancel"}, "muster node: --cancel belongs to drain\n"},
-      {{"node", "drain"}, "muster node: say which node: muster node drain ID\n"},
+      {{"node", "drain"}, "muster node: name the node: muster node drain ID\n"},
       {{"node", "register", "a"},
-       "muster node: say where the node is reached, with --address HOST and --port PORT\n"},
+       "muster node: name the address of the node: --address HOST and --port PORT\n"},
       {{"node", "register", "a", "--weight", "1048577"},
        "muster node: --weight: \"1048577\" is not a whole number from 1 to 1000\n"},
       {{"ring", "set", "--virtual-nodes-per-physical", "4097"},
@@ -154,24 +154,24 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
        "4096\n"},
       {{"ring", "set", "--replication-factor", "65"},
        "muster ring: --replication-factor: \"65\" is not a whole number from 1 to 64\n"},
-      {{"ring", "lookup"}, "muster ring: say which key: muster ring lookup KEY\n"},
-      {{"ring", "plan"}, "muster ring: say what would change, with --add ID or --remove ID\n"},
+      {{"ring", "lookup"}, "muster ring: name the key: muster ring lookup KEY\n"},
+      {{"ring", "plan"}, "muster ring: name the change: --add ID or --remove ID\n"},
       {{"ring", "plan", "k"}, "muster ring: only lookup takes a key; \"k\" is one too many\n"},
       {{"ring", "set"},
-       "muster ring: say what to set, with --virtual-nodes-per-physical N or --replication-factor "
+       "muster ring: give a value to set: --virtual-nodes-per-physical N or --replication-factor "
        "N\n"},
       {{"ring", "lookup", "k", "--replication-factor", "2"},
        "muster ring: --virtual-nodes-per-physical and --replication-factor belong to set\n"},
       {{"server", "list", "--to", "s1"}, "muster server: --to belongs to transfer\n"},
-      {{"backup"}, "muster backup: say where to put it: muster backup FILE\n"},
-      {{"restore"}, "muster restore: say what to restore: muster restore FILE\n"},
-      {{"move"}, "muster move: say where to: muster move --to ENGINE\n"},
-      {{"server", "remove"}, "muster server: say which server: muster server remove ID\n"},
-      {{"server", "add"}, "muster server: say which server: muster server add ID\n"},
+      {{"backup"}, "muster backup: name the file to write: muster backup FILE\n"},
+      {{"restore"}, "muster restore: name the backup file: muster restore FILE\n"},
+      {{"move"}, "muster move: name the target engine: muster move --to ENGINE\n"},
+      {{"server", "remove"}, "muster server: name the server: muster server remove ID\n"},
+      {{"server", "add"}, "muster server: name the server: muster server add ID\n"},
       {{"server", "list", "--peer", "h:1"}, "muster server: --peer belongs to add\n"},
       {{"server", "list", "s1"}, "muster server: an ID belongs to add and remove\n"},
       {{"log"}, "muster log: say what to do: inspect or repair\n"},
-      {{"log", "inspect"}, "muster log: say which engine, with --engine URL\n"},
+      {{"log", "inspect"}, "muster log: name the engine: --engine URL\n"},
       {{"log", "inspect", "--backup", "b"}, "muster log: --backup belongs to repair\n"},
   };
   for (const auto& [words, sentence] : cases) {
@@ -285,7 +285,7 @@ TEST(ProgramTest, OneLookAtAnEmptyMemoryStore) {
 TEST(ProgramTest, NameAndNamespaceAreOneOptionEverywhere) {
   for (const char* option : {"--name", "--namespace"}) {
     EXPECT_THAT(muster({"leader", "--arbiter", "memory:", option, "cron"}).out,
-                HasSubstr("nobody has led cron yet"));
+                HasSubstr("there has been no leader of cron yet"));
     EXPECT_THAT(muster({"workers", "--arbiter", "memory:", option, "cron"}).out,
                 HasSubstr("election cron"));
     EXPECT_THAT(muster({"step-down", "--arbiter", "memory:", option, "cron"}).err,
@@ -302,10 +302,10 @@ TEST(ProgramTest, EitherVariableOrSettingNamesTheElection) {
   const std::vector<std::string> ask{"leader", "--arbiter", "memory:"};
   {
     Variable old("MUSTER_NAMESPACE", "cron");
-    EXPECT_THAT(muster(ask).out, HasSubstr("nobody has led cron yet"));
+    EXPECT_THAT(muster(ask).out, HasSubstr("there has been no leader of cron yet"));
     // As in a command of muster run, which gives it MUSTER_NAME.
     Variable of_run("MUSTER_NAME", "job");
-    EXPECT_THAT(muster(ask).out, HasSubstr("nobody has led job yet"));
+    EXPECT_THAT(muster(ask).out, HasSubstr("there has been no leader of job yet"));
   }
   const File file("name: a\nnamespace: b\n");
   const Outcome differ = muster({"leader", "--arbiter", "memory:", "--config", file.path()});
@@ -327,7 +327,9 @@ TEST(ProgramTest, ColoursOnlyWhereTheyAreWelcome) {
   out.str("");
   EXPECT_EQ(run({"leader", "--arbiter", "memory:", "--json"}, terminal), 1);
   EXPECT_EQ(out.str().find('\033'), std::string::npos);
-  EXPECT_EQ(muster({"leader", "--arbiter", "memory:"}).out, "nobody has led default yet\n");
+  EXPECT_EQ(muster({"leader", "--arbiter", "memory:"}).out,
+            "there has been no leader of default "
+            "yet\n");
 }
 
 TEST(ProgramTest, OutputThatCannotBeWrittenIsAnError) {
@@ -358,7 +360,7 @@ TEST(ProgramTest, ActionsOfACommandHaveHelpAndErrorsOfTheirOwn) {
     EXPECT_EQ(help.code, 0);
     EXPECT_THAT(help.out, HasSubstr("Example:\n  muster certs " + action));
     EXPECT_EQ(muster({"certs", action}).err,
-              "muster certs " + action + ": say where the authority is, with --dir DIR\n");
+              "muster certs " + action + ": name the directory of the CA: --dir DIR\n");
   }
   EXPECT_EQ(muster({"certs"}).code, 64);
   EXPECT_EQ(muster({"certs", "isue"}).err,
@@ -373,7 +375,7 @@ TEST(ProgramTest, ActionsOfACommandHaveHelpAndErrorsOfTheirOwn) {
 TEST(ProgramTest, AFileMaySetOptionsOfActions) {
   const File file("dir: /nonexistent/pki\nlease-timeout: 30s\n");
   EXPECT_THAT(muster({"certs", "crl", "--config", file.path()}).err,
-              HasSubstr("there is no authority in /nonexistent/pki"));
+              HasSubstr("there is no CA in /nonexistent/pki"));
   EXPECT_EQ(
       lease_of(muster({"lint", "--json", "--worker-timeout", "40s", "--config", file.path()})),
       30'000);

@@ -33,10 +33,10 @@ class RecordCommand final : public Command {
     return "Example:\n"
            "  muster record decisions.jsonl\n"
            "\n"
-           "One JSON object a line: a head, every decision that the servers still know, and the\n"
-           "states of all nodes at its end. The simulator replays it, where Muster was built from "
-           "its\n"
-           "sources: build/bin/sim_membership --replay FILE.\n";
+           "The file has one JSON object per line: a head, every decision that the servers still "
+           "know,\n"
+           "and the final states of all nodes. In a source tree, the simulator replays it:\n"
+           "build/bin/sim_membership --replay FILE.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -46,7 +46,7 @@ class RecordCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    if (file_.empty()) return {Errc::kInvalid, "say where to: muster record FILE"};
+    if (file_.empty()) return {Errc::kInvalid, "name the file to write: muster record FILE"};
     const auto client = server_.open();
     if (!client) return client.error();
     const auto recording = take(**client);
@@ -82,7 +82,7 @@ class RecordCommand final : public Command {
       }
       if (version == recording.topology.version) return recording;
     }
-    return {Errc::kUnavailable, "too much is changing to record it; try again"};
+    return {Errc::kUnavailable, "the nodes change too fast to record them; try again"};
   }
 
   [[nodiscard]] Status write(const Recording& recording) const {

@@ -36,10 +36,13 @@ class RingCommand final : public Command {
            "  muster ring plan --add o7,o8 --remove o1\n"
            "  muster ring set --virtual-nodes-per-physical 32\n"
            "\n"
-           "lookup prints the nodes that hold the key, the primary first, and exits with 1 when\n"
-           "there is none. plan is exact, not sampled: shares are of all possible keys. Added\n"
-           "nodes count with weight 1. set changes the ring of the whole cluster at once: another\n"
-           "number of virtual nodes moves most keys. What is not given stays as it is.\n";
+           "lookup prints the nodes that hold the key, the primary first, and exits with 1 if "
+           "there is\n"
+           "none. plan is exact, not sampled: shares are of all possible keys. Added nodes have "
+           "weight 1.\n"
+           "set changes the ring of the whole cluster at once: a new number of virtual nodes "
+           "moves most\n"
+           "keys. Options that are not given stay unchanged.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -87,20 +90,20 @@ class RingCommand final : public Command {
     }
     const bool lookup = action_ == "lookup";
     if (lookup == key_.empty()) {
-      return {Errc::kInvalid, lookup ? "say which key: muster ring lookup KEY"
+      return {Errc::kInvalid, lookup ? "name the key: muster ring lookup KEY"
                                      : "only lookup takes a key; \"" + key_ + "\" is one too many"};
     }
     const bool changes = !add_.empty() || !remove_.empty();
     if (changes != (action_ == "plan")) {
       return {Errc::kInvalid, changes ? "--add and --remove belong to plan"
-                                      : "say what would change, with --add ID or --remove ID"};
+                                      : "name the change: --add ID or --remove ID"};
     }
     const bool sets = virtual_nodes_ || replication_;
     if (sets != (action_ == "set")) {
       return {Errc::kInvalid,
               sets ? "--virtual-nodes-per-physical and --replication-factor belong to set"
-                   : "say what to set, with --virtual-nodes-per-physical N or "
-                     "--replication-factor N"};
+                   : "give a value to set: --virtual-nodes-per-physical N or --replication-factor "
+                     "N"};
     }
     return Done{};
   }

@@ -44,17 +44,17 @@ std::vector<std::string> Protection::gaps() const {
   }
   if (control_group) {
     result.emplace_back(
-        "If muster and its guardian are killed at once, what the command has started goes on until "
-        "a muster run starts, or begins to lead, in " +
-        where + "; the command itself, too, if it has changed its user.");
+        "If muster and its guardian are killed at once, processes that the command has started go "
+        "on until a muster run starts, or begins to lead, in " +
+        where + "; so does the command itself if it has changed its user.");
   } else {
     result.emplace_back(
-        "If muster and its guardian are killed at once, what the command has started goes on; the "
-        "command itself, too, if it has changed its user or has file capabilities.");
+        "If muster and its guardian are killed at once, processes that the command has started go "
+        "on; so does the command itself if it has changed its user or has file capabilities.");
   }
   result.emplace_back(
       "While muster and its guardian are both frozen (a suspended machine, a paused virtual "
-      "machine), nobody ends the command in time.");
+      "machine), nothing ends the command in time.");
   result.emplace_back(
       "Processes that another service starts for the command (systemd-run, docker run -d, at) are "
       "not ended with it.");
@@ -78,7 +78,7 @@ void print(const Protection& protection, bool json, Terminal& terminal) {
                   protection.where + ", and cgroup.kill ends everything in it at once.");
   } else {
     terminal.line("Protected by the process table: " + protection.why +
-                  ". Whatever runs below a command is looked up in /proc and killed.");
+                  ". Descendants of a command are found in /proc and killed.");
   }
   terminal.line("Not protected:");
   for (const std::string& each : protection.gaps()) terminal.line("  - " + each);
@@ -87,14 +87,14 @@ void print(const Protection& protection, bool json, Terminal& terminal) {
 Status check_machine() {
   if (!look_at(::getpid())) {
     return {Errc::kUnavailable,
-            "/proc is not mounted here: muster finds there what a command has started; mount it "
-            "(mount -t proc proc /proc)"};
+            "/proc is not mounted, but muster needs it to find the processes of a command; mount "
+            "it (mount -t proc proc /proc)"};
   }
   // A standby would look healthy without it until it leads.
   if (const Status guardian = can_run({.argv = {find_guardian()}}); !guardian) {
     return {Errc::kUnavailable, guardian.error().message +
-                                    "; muster starts each command by muster-guardian, which must "
-                                    "be beside muster or in ../libexec/muster: install it again"};
+                                    "; muster-guardian, the parent of each command, must be "
+                                    "beside muster or in ../libexec/muster: install it again"};
   }
   return Done{};
 }

@@ -30,7 +30,9 @@ Setter above_zero(Duration& target) {
     const auto parsed = parse_duration(value);
     if (!parsed) return parsed.error();
     if (*parsed == Duration(0)) {
-      return {Errc::kInvalid, "it must be above zero; leave it out for a fraction of the lease"};
+      return {Errc::kInvalid,
+              "the value must be above zero; omit the option for a fraction of "
+              "the lease"};
     }
     target = *parsed;
     return Done{};
@@ -88,7 +90,7 @@ Status check_commands(const std::vector<ChildSpec>& children) {
 // A command of `muster run` inherits MUSTER_NAME, and would wait for the one that it runs under.
 Status check_nesting(const std::string& name) {
   if (!variable("MUSTER_GUARDIAN") || variable("MUSTER_NAME") != name) return Done{};
-  return {Errc::kInvalid, "this runs under another muster run of the name " + name +
+  return {Errc::kInvalid, "this muster run runs under another one with the name " + name +
                               ", and would wait for it; give another --name"};
 }
 
@@ -199,8 +201,8 @@ Status RunOptions::add_children(RunPlan& plan) const {
   const Duration grace = *plan.candidate.stop_grace;
   if (command_line_.empty() == commands_file_.empty()) {
     return {Errc::kInvalid, command_line_.empty()
-                                ? "say what to run: a command after --, or --commands FILE"
-                                : "there is a command after -- and --commands, too; keep one"};
+                                ? "give a command after --, or --commands FILE"
+                                : "there is a command after -- and also --commands; keep one"};
   }
   if (!command_line_.empty() && command_line_.front().empty()) {
     return {Errc::kInvalid, "the command after -- has an empty name"};
@@ -228,7 +230,7 @@ Result<RunPlan> RunOptions::plan() const {
   if (Status status = arbiter_.check(); !status) return status.error();
   if (Status status = arbiter_.check_shared(); !status) return status.error();
   if (Status status = check_nesting(arbiter_.name_space); !status) return status.error();
-  if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait contradict each other"};
+  if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait exclude each other; keep one"};
   if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
     return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};
   }

@@ -36,10 +36,10 @@ struct Sentence {
            muster::to_string(e.cause) + ")";
   }
   std::string operator()(const telemetry::Flapping& e) const {
-    return std::to_string(e.short_terms) + " terms in a row ended soon; standing aside";
+    return std::to_string(e.short_terms) + " terms in a row were short; not campaigning";
   }
   std::string operator()(const telemetry::CommandAccepted& e) const {
-    return "asked through the store to " + e.kind;
+    return "an operator asked to " + e.kind;
   }
   std::string operator()(const telemetry::Trouble& e) const { return e.message; }
   std::string operator()(const telemetry::LeaderAlive&) const { return ""; }
@@ -91,7 +91,7 @@ void RunReport::child_ended(const std::string& child, const std::string& how) {
 void RunReport::child_left(const std::string& child, pid_t pid) {
   if (json_) return print({{"event", "child_left"}, {"child", child}, {"pid", pid}});
   say(child + ": ended and left process " + std::to_string(pid) +
-      " running in the background, which is ended now; start the program in the foreground");
+      " running in the background, which is being ended; start the program in the foreground");
 }
 
 void RunReport::hook_failed(const std::string& why) {

@@ -195,7 +195,7 @@ void RunSession::on_event(const telemetry::Event& event) {
     wait_timer_.cancel();
   }
   if (plan_.try_once && !acquired_ && shows_another(event)) {
-    end(kNotAcquired, "somebody else leads " + plan_.arbiter.name_space);
+    end(kNotAcquired, "another node leads " + plan_.arbiter.name_space);
   }
 }
 
@@ -212,7 +212,7 @@ void RunSession::warn_of_short_wait() const {
   const Duration takeover =
       times.lease + times.takeover_delay + times.takeover_delay / 4 + times.renew_interval;
   if (!plan_.wait || *plan_.wait >= takeover) return;
-  log_warn("--wait is too short to take over from a leader that has died",
+  log_warn("--wait is too short to take over from a dead leader",
            {{"wait", format_duration(*plan_.wait)}, {"takeover", format_duration(takeover)}});
 }
 
@@ -374,7 +374,9 @@ RunSession::Verdict RunSession::last_word() const {
   Verdict verdict = verdict_.value_or(Verdict{128 + stop_signal_, ""});
   const bool unproven = last_end_ ? !last_end_->receipt.ok() : work_->running();
   if (unproven && verdict.code != kSupervisionFailed) {
-    return {kSupervisionFailed, "the command could not be ended; its lease is left to run out"};
+    return {kSupervisionFailed,
+            "the command could not be ended; its lease expires instead of "
+            "being released"};
   }
   if (verdict_) return verdict;
   // Stopped by a signal: the command's own end, if one ran.

@@ -27,12 +27,16 @@ class ServerCommand final : public Command {
            "  muster server remove s3\n"
            "  muster server log-level debug --server 10.0.0.1:9000\n"
            "\n"
-           "add prints the command that starts the server, which asks to be admitted by itself:\n"
-           "with --peer, where its member of a managed engine will be reached; without, for an\n"
-           "engine that the servers share. Exits with 1 when the id is in use.\n"
-           "transfer asks the leader to hand over, to the server named or to any; it answers when\n"
-           "the leader has taken the request on, a moment before the other one leads. remove\n"
-           "is for a server that is gone for good; a managed engine loses its member, too.\n";
+           "add prints the command that starts the new server, which then asks to be admitted. "
+           "--peer is\n"
+           "the address of its member of a managed engine; omit it for an engine that the servers "
+           "share.\n"
+           "Exits with 1 if the id is in use.\n"
+           "transfer asks the leader to hand over, to the named server or to any; it returns when "
+           "the\n"
+           "leader has accepted the request, a moment before the other server leads. remove is "
+           "for a\n"
+           "server that is gone for good; it also removes that member of a managed engine.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -69,8 +73,8 @@ class ServerCommand final : public Command {
     const bool level = action_ == "log-level";
     const bool about_one = action_ == "add" || action_ == "remove";
     if ((about_one || level) == id_.empty()) {
-      return {Errc::kInvalid, about_one ? "say which server: muster server " + action_ + " ID"
-                              : level   ? "say which level: muster server log-level debug"
+      return {Errc::kInvalid, about_one ? "name the server: muster server " + action_ + " ID"
+                              : level   ? "name the level: muster server log-level debug"
                                         : "an ID belongs to add and remove"};
     }
     return Done{};
@@ -125,7 +129,7 @@ class ServerCommand final : public Command {
     const auto from = client.call(client::TransferLeadership{to_}, server_.call());
     if (!from) return refused(terminal, name(), from.error());
     terminal.line(json_ ? dump({{"from", *from}})
-                        : *from + " hands the lead over" + (to_.empty() ? "" : " to " + to_));
+                        : *from + " hands over the leadership" + (to_.empty() ? "" : " to " + to_));
     return kDone;
   }
 
@@ -162,8 +166,9 @@ class HealthCommand final : public Command {
     return "Example:\n"
            "  muster health --server 10.0.0.1:9000 --json\n"
            "\n"
-           "Asks one server of those named, for itself. Exits with 1 when it is not healthy, and\n"
-           "says why; with 69 when none answers.\n";
+           "Asks the first of the named servers that answers about itself. Exits with 1 and the "
+           "reason if\n"
+           "that server is not healthy, and with 69 if no server answers.\n";
   }
 
   void declare(CLI::App& app) override {

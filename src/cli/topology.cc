@@ -25,11 +25,13 @@ class TopologyCommand final : public Command {
            "  muster topology --server 10.0.0.1:9000,10.0.0.2:9000 --json\n"
            "  muster topology --watch\n"
            "\n"
-           "With --watch it goes on until SIGTERM or SIGINT. On a terminal it shows who leads and\n"
-           "how each node stands, once a second. Elsewhere, and with --json, it prints every\n"
-           "change, goes on with another server when one is lost, and misses nothing: a gap\n"
-           "would be told as a snapshot.\n"
-           "With --linearizable the answer is not older than any change that was acknowledged.\n";
+           "With --watch it runs until SIGTERM or SIGINT. On a terminal it shows the leader and "
+           "the state\n"
+           "of each node, once a second. Elsewhere, and with --json, it prints every change, "
+           "continues\n"
+           "with another server if one is lost, and misses nothing: a gap is reported as a "
+           "snapshot.\n"
+           "With --linearizable the answer is not older than any acknowledged change.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -44,7 +46,7 @@ class TopologyCommand final : public Command {
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (watch_ && linearizable_) {
-      return {Errc::kInvalid, "--watch follows what --linearizable asks once: choose one of them"};
+      return {Errc::kInvalid, "--watch and --linearizable exclude each other; keep one"};
     }
     if (watch_) return terminal.window && !json_ ? show(terminal) : print_changes(terminal);
     const auto client = server_.open();

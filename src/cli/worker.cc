@@ -25,13 +25,13 @@ class WorkerCommand final : public Command {
            "  muster worker --arbiter file:///tmp/muster --id w1 --http 127.0.0.1:9010 --json\n"
            "  curl -s http://127.0.0.1:9010/leader\n"
            "\n"
-           "Runs until SIGTERM, SIGINT or SIGHUP, then hands the lead over and leaves; a second "
-           "signal\n"
-           "ends it at once. /leader answers 200 while this worker leads and 503 otherwise; there "
-           "are "
-           "also\n"
-           "/workers, /metrics.json and /healthz. Loopback is the place to listen: nothing is "
-           "encrypted.\n";
+           "Runs until SIGTERM, SIGINT or SIGHUP, then hands over the leadership and stops; a "
+           "second\n"
+           "signal ends it at once. /leader answers 200 while this worker leads and 503 "
+           "otherwise; there\n"
+           "are also /workers, /metrics.json and /healthz. Listen on loopback, because the "
+           "answers are\n"
+           "not encrypted.\n";
   }
 
   void declare(CLI::App& app) override {

@@ -30,11 +30,11 @@ void declare_worker(CLI::App& app, CoordinatorOptions& options) {
   add_duration(app, "--startup-jitter-max", options.startup_jitter_max,
                "Maximum random wait before the first heartbeat");
   add_switch(app, "--enable-coordinator", options.enable_coordinator,
-             "off: be listed and follow, and never lead");
+             "off: appear in the worker list and follow, but never lead");
   add_count(app, "--metrics-buffer-size", options.metrics_buffer_size,
             "Number of heartbeats in the latency percentiles");
   add_switch(app, "--contention-enabled", options.contention.enabled,
-             "Report contention: heartbeats that come late");
+             "Report contention (late heartbeats)");
   add_number(app, "--contention-threshold", options.contention.threshold,
              "Heartbeat intervals from one success to the next that count as late");
   add_duration(app, "--contention-rate-limit", options.contention.rate_limit,

@@ -91,10 +91,13 @@ class WorkersCommand final : public Command {
            "  ID  STATE  CHANGED  INCARNATION                           POD\n"
            "  w1  leads  3207ms   0e0ff6a4-5b1c-4b1e-a8bb-9ad5f3b4c1d2  host-7\n"
            "\n"
-           "States: leads, live, joining (the leader has not listed it yet), silent, stopped, and\n"
-           "unknown where the store has no clock. A list is a few seconds old by nature. With\n"
-           "--watch it goes on until SIGTERM or SIGINT: a screen once a second on a terminal,\n"
-           "elsewhere a line when something has changed.\n";
+           "States: leads, live, joining (the leader has not listed it yet), silent, stopped, and "
+           "unknown\n"
+           "if the store has no clock. The list is a few seconds old. With --watch it runs until "
+           "SIGTERM\n"
+           "or SIGINT: it redraws the screen once a second on a terminal and prints a line for "
+           "each\n"
+           "change elsewhere.\n";
   }
 
   void declare(CLI::App& app) override {

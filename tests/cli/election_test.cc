@@ -77,7 +77,7 @@ TEST_F(MusterElectionTest, WorkersAreListedWithTheirStates) {
   EXPECT_EQ(fleet["workers"][1]["incarnation"].get<std::string>().size(), 36u);
 }
 
-// S13, P07: SIGTERM hands the lead over, so that the successor does not wait for the lease.
+// S13, P07: SIGTERM hands over the leadership, so that the successor does not wait for the lease.
 TEST_F(MusterElectionTest, SigtermHandsOverAndExitsWithZero) {
   // The lease is long enough that only a hand-over can be this quick.
   const std::string lease = "30s";
@@ -193,7 +193,7 @@ TEST_F(MusterElectionTest, ElectionsAreListedAndTheLeaderOfAnotherIsHintedAt) {
 
   const Outcome forgotten = run_muster({"leader", "--arbiter", store_});
   EXPECT_EQ(forgotten.code, 1);
-  EXPECT_EQ(forgotten.out, "nobody has led default yet\n");
+  EXPECT_EQ(forgotten.out, "there has been no leader of default yet\n");
   EXPECT_THAT(forgotten.err, ::testing::HasSubstr("fleet (w1), job (n1)"));
   const Outcome named = run_muster({"leader", "--arbiter", store_, "--name", "job"});
   EXPECT_THAT(named.out, ::testing::StartsWith("n1 leads job, epoch 1"));

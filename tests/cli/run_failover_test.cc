@@ -216,7 +216,7 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   EXPECT_GE(only.next("became_leader")["epoch"], 2);
   const Outcome idle = ask("resume", {"--wait", "100ms"});
   EXPECT_EQ(idle.code, 1);
-  EXPECT_THAT(idle.err, HasSubstr("no node has obeyed within 100ms: none is paused"));
+  EXPECT_THAT(idle.err, HasSubstr("no node has confirmed within 100ms: none is paused"));
 }
 
 TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {

@@ -94,7 +94,7 @@ TEST_F(RunHooksTest, OneInsideOfAnotherNeedsANameOfItsOwn) {
   const std::string inner = std::string(MUSTER_PROGRAM) + " run --arbiter " + store_;
   const Outcome same = run_job(store_, {}, {"sh", "-c", inner + " -- true"});
   EXPECT_EQ(same.code, 64);
-  EXPECT_THAT(same.err, HasSubstr("this runs under another muster run of the name job"));
+  EXPECT_THAT(same.err, HasSubstr("this muster run runs under another one with the name job"));
   EXPECT_EQ(run_job(store_, {}, {"sh", "-c", inner + " --name other -- sh -c 'exit 6'"}).code, 6);
 }
 

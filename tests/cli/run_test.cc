@@ -63,15 +63,15 @@ TEST_F(RunTest, NotAcquiredIsExitCode70) {
   const Outcome tried = job({"--try"}, {"echo", "ran"});
   EXPECT_EQ(tried.code, 70);
   EXPECT_EQ(tried.out, "");
-  EXPECT_THAT(tried.err, HasSubstr("somebody else leads job"));
+  EXPECT_THAT(tried.err, HasSubstr("another node leads job"));
   const MonoTime began = boot_now();
   const Outcome waited = job({"--wait", "3s"}, {"echo", "ran"});
   EXPECT_EQ(waited.code, 70);
   EXPECT_EQ(waited.out, "");
   EXPECT_GE(boot_now() - began, 3s);
   EXPECT_THAT(waited.err, HasSubstr("not leading job after 3s"));
-  EXPECT_THAT(waited.err, HasSubstr("--wait is too short to take over from a leader that has died "
-                                    "wait=3s takeover=8450ms"));
+  EXPECT_THAT(waited.err, HasSubstr("--wait is too short to take over from a dead leader wait=3s "
+                                    "takeover=8450ms"));
   EXPECT_EQ(leader.terminate(), 128 + SIGTERM);
 }
 

@@ -62,7 +62,7 @@ void Candidate::on(const ElectionEvent& event) {
                    tell(telemetry::Trouble{
                        telemetry::Trouble::Kind::kDuplicateNode,
                        "another process takes part as " + options_.node.value() + " (incarnation " +
-                           e.other.value() + "); give every node an id of its own"});
+                           e.other.value() + "); give every node its own --id"});
                  },
                  [&](const Resigned&) { run(machine_.resigned(now)); },
              },
@@ -114,11 +114,12 @@ void Candidate::act(const candidate::Action& action) {
             const std::string work = "the work of epoch " + std::to_string(a.epoch.value());
             tell(telemetry::Trouble{
                 telemetry::Trouble::Kind::kWorkStuck,
-                a.running ? work + " did not end in time; the lease is left to run out and "
-                                   "this node does not lead before it has ended"
+                a.running ? work + " did not end in time; the lease expires instead of being "
+                                   "released, and this node does not lead before the work has "
+                                   "ended"
                           : "nothing proves that all of " + work +
-                                " has ended; the lease is left to run out and this node does "
-                                "not lead again until it is started anew"});
+                                " has ended; the lease expires instead of being released, and "
+                                "this node does not lead again until it is restarted"});
           },
           [&](const candidate::Stopped&) {
             check_timer_.cancel();

@@ -25,16 +25,15 @@ std::string prometheus_text(const std::string& name_space, const Candidate& cand
           std::chrono::duration<double>(left).count());
   f.gauges("state", "1 for the state that the candidate is in", "state",
            {{to_string(candidate.state()), 1}});
-  f.counter("became_leader_total", "Terms that began here", m.became_leader);
-  f.counters("lost_leadership_total", "Terms that ended here", "reason",
-             by_label(m.lost_leadership));
-  f.counters("leader_down_total", "Other leaders seen to end", "cause", by_label(m.leader_down));
-  f.counter("leader_changes_total", "Rises of the epoch seen", m.leader_changes);
-  f.counter("election_checks_total", "Looks at who leads", m.election_checks);
-  f.counter("elections_started_total", "Times that this node stood for election",
-            m.elections_started);
-  f.gauge("short_terms", "Terms in a row that ended soon", static_cast<double>(m.short_terms));
-  f.counter("commands_total", "Commands obeyed that came through the store", m.commands);
+  f.counter("became_leader_total", "Terms begun here", m.became_leader);
+  f.counters("lost_leadership_total", "Terms ended here", "reason", by_label(m.lost_leadership));
+  f.counters("leader_down_total", "Terms of other leaders seen to end", "cause",
+             by_label(m.leader_down));
+  f.counter("leader_changes_total", "Rises of the epoch seen here", m.leader_changes);
+  f.counter("election_checks_total", "Reads of the leader", m.election_checks);
+  f.counter("elections_started_total", "Campaigns of this node", m.elections_started);
+  f.gauge("short_terms", "Short terms in a row", static_cast<double>(m.short_terms));
+  f.counter("commands_total", "Commands obeyed that operators sent through the store", m.commands);
   f.counter("troubles_total", "Troubles reported", m.troubles);
   return f.text();
 }

@@ -15,14 +15,14 @@ Status run_safely(const SupervisedTask& task, const TaskContext& context) {
   } catch (const std::exception& e) {
     return {Errc::kInvalid, std::string("the task threw an exception: ") + e.what()};
   } catch (...) {
-    return {Errc::kInvalid, "the task threw something that is no exception"};
+    return {Errc::kInvalid, "the task threw an object that is not a std::exception"};
   }
 }
 
 [[noreturn]] void end_process() {
   constexpr std::string_view kMessage =
-      "muster: a task still runs at the end of its lease; this process ends with it, so that the "
-      "work is not done twice\n";
+      "muster: a task still runs at the end of its lease; this process exits, so that the work is "
+      "not done twice\n";
   // Not through stdio, whose lock the task may hold.
   [[maybe_unused]] const ssize_t written = ::write(2, kMessage.data(), kMessage.size());
   ::_exit(TaskWatchdog::kExitCode);

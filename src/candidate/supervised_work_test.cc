@@ -158,7 +158,7 @@ TEST_F(SupervisedWorkTest, WhatCannotBeKilledFailsTheWorkBeforeItIsGone) {
   ASSERT_TRUE(entry);
   ::kill(entry->parent, SIGKILL);
   EXPECT_TRUE(until_beside(mark, [this] { return failed.has_value(); }));
-  EXPECT_EQ(failed.value_or(""), "job: impossible to end");
+  EXPECT_EQ(failed.value_or(""), "job: cannot be ended");
   EXPECT_TRUE(left_at_failure);
   stop(1s);
   ASSERT_TRUE(stopped());

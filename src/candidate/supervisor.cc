@@ -21,8 +21,9 @@ std::string describe(const ExitStatus& status) {
 
 std::string describe(GuardedCommand::Lost how) {
   return how == GuardedCommand::Lost::kAllKilled
-             ? "its guardian died; everything it had started was killed, too"
-             : "its guardian died; what could be found of it was killed, too";
+             ? "its guardian died; every process of the command was killed, too"
+             : "its guardian died; every process of the command that could be found was killed, "
+               "too";
 }
 
 std::vector<ChildRules> rules_of(const std::vector<ChildSpec>& specs) {
@@ -262,7 +263,7 @@ void Supervisor::name_child(std::size_t i) {
   } else if (end_.cause == EndCause::kStartFailed) {
     end_.message = end_.child + ": not ready in time";
   } else {
-    end_.message = end_.child + ": impossible to end";
+    end_.message = end_.child + ": cannot be ended";
   }
 }
 
@@ -296,7 +297,7 @@ void Supervisor::on_ended() {
     end_.receipt = StopReceipt{guard_->epoch()};
   } else {
     end_.receipt = Error{Errc::kAmbiguous, "the guardian of " + lost_ +
-                                               " died: that its work has ended cannot be proven"};
+                                               " died: nothing proves that its work has ended"};
   }
   loop_.post(lifetime_.wrap([ended = callbacks_.ended, end = end_] {
     if (ended) ended(end);
@@ -338,7 +339,7 @@ void Supervisor::on_unkillable(std::size_t i) {
 void Supervisor::give_up_on_guardian(std::size_t i) {
   GuardedCommand& command = *running_.at(i).command;
   if (command.told_unkillable()) return report_unkillable(i);
-  log_warn("guardian does not answer; ending it", fields(i));
+  log_warn("guardian does not answer; killing it", fields(i));
   command.give_up_on_guardian();
   loop_.at(loop_.now() + options_.supervision.kill_margin,
            lifetime_.wrap([this, i, guard = guard_] {

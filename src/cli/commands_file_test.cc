@@ -52,7 +52,7 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
     const auto file = parse_commands(yaml, 1s);
     return file ? "accepted" : file.error().message;
   };
-  EXPECT_THAT(error("commands: []\n"), HasSubstr("there are no commands"));
+  EXPECT_THAT(error("commands: []\n"), HasSubstr("the file has no commands"));
   EXPECT_EQ(error(""), "the file has no commands");
   EXPECT_EQ(error("# none yet\n"), "the file has no commands");
   EXPECT_THAT(error("commands:\n  - name: a\n    command: [\"\", x]\n"),

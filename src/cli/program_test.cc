@@ -130,7 +130,8 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"leader", "--arbiter", "memory:", "--cert", "a"},
        "muster leader: --cert and --key belong together: give both or neither\n"},
       {{"topology", "--server", "host"},
-       "muster topology: --server: \"host\" is no server: the port is missing; write host:port, "
+       "muster topology: --server: \"host\" is not a server address: the port is missing; write "
+       "host:port, "
        "such as 127.0.0.1:9000\n"},
       {{"topology", "--key", "a"},
        "muster topology: --cert and --key belong together: give both or neither\n"},

@@ -96,7 +96,7 @@ void AgentSession::open_stream() {
 void AgentSession::on_answer(const std::string& body) {
   const auto answer = decode_beats_answer(body);
   if (!answer || !machine_.beats_under_way()) {
-    return on_stream_end(server_ + (answer ? " answered heartbeats that were not sent"
+    return on_stream_end(server_ + (answer ? " acknowledged heartbeats that were not sent"
                                            : ": " + answer.error().message));
   }
   answer_.cancel();

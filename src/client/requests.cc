@@ -26,7 +26,9 @@ template <typename Message>
 Result<Message> parse(const std::string& body) {
   Message message;
   if (!message.ParseFromString(body)) {
-    return {Errc::kCorrupt, "the server's answer cannot be read; is it a musterd?"};
+    return {Errc::kCorrupt,
+            "the server's answer cannot be decoded; check that the server is a "
+            "musterd"};
   }
   return message;
 }

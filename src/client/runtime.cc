@@ -26,22 +26,22 @@ Address parse_address(const std::string& text) {
 
 Status check_server(const std::string& text) {
   const auto wrong = [&](const std::string& what) {
-    return Status(Errc::kInvalid, "\"" + text + "\" is no server: " + what +
+    return Status(Errc::kInvalid, "\"" + text + "\" is not a server address: " + what +
                                       "; write host:port, such as 127.0.0.1:9000");
   };
   const auto [scheme, server] = parse_address(text);
   if (!scheme.empty() && scheme != "http" && scheme != "https") {
-    return wrong("nothing but http:// and https:// may stand before it");
+    return wrong("only http:// and https:// are allowed before it");
   }
   const std::size_t colon = server.rfind(':');
   if (colon == std::string::npos) return wrong("the port is missing");
   std::string host = server.substr(0, colon);
   const auto port = parse_unsigned(server.substr(colon + 1));
-  if (!port || *port < 1 || *port > 65535) return wrong("the port is no number from 1 to 65535");
+  if (!port || *port < 1 || *port > 65535) return wrong("the port is not a number from 1 to 65535");
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (bracketed) host = host.substr(1, host.size() - 2);
   if (bracketed != membership::is_ipv6(host)) {
-    return wrong("an IPv6 address, and nothing else, stands in brackets");
+    return wrong("only an IPv6 address may be in brackets");
   }
   if (Status status = membership::validate_address(host); !status) {
     return wrong("the host is neither an address nor a host name");
@@ -54,10 +54,14 @@ Result<std::string> to_dial(const std::string& text, const TlsFiles& tls) {
   if (Status status = check_server(text); !status) return status.error();
   const auto [scheme, server] = parse_address(text);
   if (scheme == "https" && !tls.any()) {
-    return invalid(text + " is encrypted: a CA, a certificate and its key are needed");
+    return invalid(text +
+                   " uses TLS: give a CA certificate, a client certificate and its private "
+                   "key");
   }
   if (scheme == "http" && tls.any()) {
-    return invalid(text + " is not encrypted, but a CA, a certificate or a key is given");
+    return invalid(text +
+                   " does not use TLS, but a CA certificate, client certificate or private "
+                   "key is given");
   }
   return server;
 }

@@ -34,7 +34,7 @@ std::string host_of(const std::string& server) {
 std::optional<std::string> outdated(const pki::CertificateFacts& facts, WallTime now) {
   if (now >= facts.not_after) return "expired on " + date(facts.not_after);
   if (now < facts.not_before) {
-    return "is valid only from " + date(facts.not_before) + " on, and this machine's clock says " +
+    return "is valid only from " + date(facts.not_before) + "; by this machine's clock it is " +
            date(now);
   }
   return std::nullopt;
@@ -73,7 +73,7 @@ bool holds_issuer(const std::string& authorities, const pki::CertificateFacts& f
 std::optional<std::string> about_client(const std::string& server, const TlsFiles& files,
                                         const pki::TlsFindings& findings, WallTime now) {
   if (files.cert.empty()) {
-    return server + " wants a client certificate; give it with --cert FILE and --key FILE";
+    return server + " requires a client certificate; give it with --cert FILE and --key FILE";
   }
   const auto texts = pki::read_tls_files(files);
   const auto own =
@@ -89,7 +89,7 @@ std::optional<std::string> about_client(const std::string& server, const TlsFile
   }
   const std::string said = findings.alert.empty() ? "" : " (" + findings.alert + ")";
   return server + " refused " + whose + "with the serial number " + own->facts().serial + said +
-         ": it has been revoked, or holds no role of this cluster; the server's log says why";
+         ": it has been revoked, or has no role of this cluster; the server's log gives the reason";
 }
 
 }  // namespace
@@ -100,7 +100,7 @@ std::optional<std::string> explain_tls(const std::string& server, const TlsFiles
   if (findings.answer == Answer::kPlaintext) {
     if (!files.any()) return std::nullopt;
     return server +
-           " does not use TLS; leave out --cacert, --cert and --key, or check the address and port";
+           " does not use TLS; remove --cacert, --cert and --key, or check the address and port";
   }
   if (!files.any()) {
     const std::string issuer =

@@ -98,7 +98,7 @@ class UnreachableTest : public ::testing::Test {
 TEST_F(UnreachableTest, NobodyListens) {
   serve_strangely("", false);
   thread_.run([this] { stranger_.reset(); });
-  EXPECT_EQ(says(), "nobody listens at " + server_name_ +
+  EXPECT_EQ(says(), "nothing listens at " + server_name_ +
                         "; check the address, and that musterd runs there (Connection refused)");
 }
 
@@ -113,14 +113,14 @@ TEST_F(UnreachableTest, AWebServer) {
   serve_strangely("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", true);
   EXPECT_EQ(says(), server_name_ +
                         " does not speak gRPC; check address and port (musterd: 9000 unless set) "
-                        "(what the other side sends is not HTTP/2)");
+                        "(the peer's data is not HTTP/2)");
 }
 
 TEST_F(UnreachableTest, AServerThatHangsUp) {
   serve_strangely("", true);
   EXPECT_EQ(says(), server_name_ +
                         " closes connections at once; check that it is a musterd, and whether it "
-                        "requires TLS (--cacert, --cert and --key) (the other side closed the "
+                        "requires TLS (--cacert, --cert and --key) (the peer closed the "
                         "connection)");
 }
 
@@ -128,8 +128,8 @@ TEST_F(UnreachableTest, AServerThatSaysNothing) {
   serve_strangely("", false);
   const std::string expected =
       server_name_ +
-      " accepts connections and says nothing; check that it is a musterd, and its health (the "
-      "other side took the connection and said nothing)";
+      " accepts connections and sends nothing; check that it is a musterd, and its health (the "
+      "peer accepted the connection and sent nothing)";
   EXPECT_EQ(says({}, 100ms), expected);
   // With more time, too: a connect attempt may take 2 s.
   const MonoTime began = thread_.loop().now();

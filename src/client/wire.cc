@@ -9,8 +9,9 @@ namespace muster::client {
 namespace {
 
 Error unreadable(const char* what) {
-  return {Errc::kCorrupt,
-          std::string("the server's ") + what + " cannot be read; is it a musterd?"};
+  return {Errc::kCorrupt, std::string("the server's ") + what +
+                              " cannot be decoded; check that the server is a "
+                              "musterd"};
 }
 
 RingConfig read_ring(const v1::HashRingConfig& message) {

@@ -46,7 +46,10 @@ Status write_fenced(const std::string& path, const std::string& name,
   files::FileLock lock(*std::move(lock_file));
   const Result<bool> locked = lock.try_lock();
   if (!locked) return locked.error();
-  if (!*locked) return {Errc::kUnavailable, name + " is being written by another; try again"};
+  if (!*locked)
+    return {Errc::kUnavailable, name +
+                                    " is being written by another process; try "
+                                    "again"};
 
   const Result<Epoch> highest = read_epoch(directory->get(), name + ".epoch");
   if (!highest) return highest.error();

@@ -35,13 +35,13 @@ Result<FencedObject> decode_fenced(std::string_view bytes) {
   const auto line_end = bytes.find('\n');
   if (line_end == std::string_view::npos) return corrupt("there is no first line");
   const std::vector<std::string_view> parts = split(bytes.substr(0, line_end), ' ');
-  if (parts.size() != 4 || parts[0] != kMagic) return corrupt("the first line is another's");
+  if (parts.size() != 4 || parts[0] != kMagic) return corrupt("the first line has another format");
   const auto epoch = parse_unsigned(parts[1]);
   if (!epoch) return corrupt("the epoch is not a whole number");
   const std::string_view body = bytes.substr(line_end + 1);
   if (parts[3] == kWithBody) return FencedObject{Epoch(*epoch), std::string(body)};
   if (parts[3] == kWithoutBody && body.empty()) return FencedObject{Epoch(*epoch), {}};
-  return corrupt("the first line does not fit what follows");
+  return corrupt("the first line does not match the body");
 }
 
 Result<FencedStore::Found> FencedStore::find(const Key& key) {

@@ -148,7 +148,7 @@ Result<std::shared_ptr<GlobalCoordinator>> Hub::coordinator(const std::string& n
   if (coordinator) {
     if (!(named == coordinator->core_->options())) {
       log_warn(
-          "a coordinator was asked for with other options than it was made with",
+          "a coordinator was requested with options other than those it was created with",
           {{"namespace", name_space}, {"epoch", std::to_string(coordinator->epoch().value())}});
     }
     return coordinator;

@@ -164,7 +164,7 @@ void NamespaceCoordinator::compare_timings() {
                if (!metadata || metadata->creator.empty() || !differs(*metadata)) return;
                report(TroubleEvent::Kind::kTimingsDiffer,
                       "this worker's timings differ from those that " + metadata->creator +
-                          " set up the namespace with: heartbeat " +
+                          " created the election with: heartbeat " +
                           format_duration(metadata->heartbeat_interval) + ", lease " +
                           format_duration(metadata->lease_timeout) + ", worker timeout " +
                           format_duration(metadata->worker_timeout));
@@ -286,7 +286,7 @@ void NamespaceCoordinator::hand_over(ResignOptions options, std::function<void()
     options.without_receipt = !in_time;
     if (!in_time) {
       report(TroubleEvent::Kind::kPluginStalled,
-             "a plugin did not stop in time; the lease is left to run out");
+             "a plugin did not stop in time; the lease expires instead of being released");
     }
     stop_timer_.arm(2 * options_.timings().request_timeout, [this] { on(Resigned{false}); });
     driver_.resign(options);

@@ -91,7 +91,7 @@ void NamespaceCoordinator::on(const StoreTrouble& event) {
 void NamespaceCoordinator::on(const DuplicateWorker& event) {
   report(TroubleEvent::Kind::kDuplicateWorker,
          "another process takes part as " + options_.worker_id.value() + " (incarnation " +
-             event.other.value() + "); give every worker an id of its own");
+             event.other.value() + "); give every worker its own --id");
 }
 
 void NamespaceCoordinator::on(const Resigned& event) {

@@ -22,7 +22,7 @@ bool CoordinatorPlugin::check(Epoch task, WallTime created_at) {
   const EpochVerdict verdict = fence_.check({task, created_at}, clock_->now(), clock_->wall_now());
   if (verdict == EpochVerdict::kAccepted) return true;
   log_warn(verdict == EpochVerdict::kRejected ? "rejecting a task of a replaced leader"
-                                              : "accepting a late task of the leader before",
+                                              : "accepting a late task of the previous leader",
            {{"plugin", name()},
             {"task_epoch", std::to_string(task.value())},
             {"epoch", std::to_string(known.value())}});

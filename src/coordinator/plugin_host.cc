@@ -120,7 +120,7 @@ void PluginHost::guarded(const std::string& who, const std::string& what,
   } catch (const std::exception& e) {
     failure = e.what();
   } catch (...) {
-    failure = "something that is no std::exception";
+    failure = "an object that is not a std::exception";
   }
   running_since_.store(0);
   if (failure.empty()) return;

@@ -34,19 +34,21 @@ std::string prometheus_text(const GlobalCoordinator& coordinator) {
           static_cast<double>(coordinator.active_workers().size()));
   f.counter("heartbeats_total", "Heartbeats sent", m.heartbeat_count);
   f.counter("heartbeat_failures_total", "Heartbeats that failed", m.heartbeat_failures);
-  f.summary("heartbeat_latency_seconds", "Of the latest heartbeats; 0 while there are too few",
+  f.summary("heartbeat_latency_seconds",
+            "Latency of the latest heartbeats; 0 while there are too "
+            "few",
             {{"0.5", seconds(m.heartbeat_latency.p50)},
              {"0.95", seconds(m.heartbeat_latency.p95)},
              {"0.99", seconds(m.heartbeat_latency.p99)}});
-  f.counter("elections_total", "Times that this worker stood for election", m.election_count);
-  f.histogram("election_duration_seconds", "How long elections took", election_durations(m));
+  f.counter("elections_total", "Campaigns of this worker", m.election_count);
+  f.histogram("election_duration_seconds", "Duration of elections", election_durations(m));
   f.counter("leader_changes_total", "Leaders seen", m.leader_changes);
-  f.counter("worker_registrations_total", "Workers seen to appear", m.worker_registrations);
-  f.counter("worker_timeouts_total", "Workers seen to fall silent", m.worker_timeouts);
-  f.counter("epoch_drift_total", "What fences refused this process", m.epoch_drift_events);
+  f.counter("worker_registrations_total", "Workers that appeared", m.worker_registrations);
+  f.counter("worker_timeouts_total", "Workers that fell silent", m.worker_timeouts);
+  f.counter("epoch_drift_total", "Refusals of this process by fences", m.epoch_drift_events);
   f.counter("contention_total", "Heartbeats that came later than contention.threshold allows",
             m.contention_events);
-  f.counter("plugin_failures_total", "Failures of plugins", m.plugin_failures);
+  f.counter("plugin_failures_total", "Plugin callbacks that failed", m.plugin_failures);
   const auto state = m.circuit_breaker.state;
   f.gauges("breaker_state", "1 for the state that the circuit breaker is in", "state",
            {{"closed", state == CircuitState::kClosed ? 1 : 0},

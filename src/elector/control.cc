@@ -88,7 +88,7 @@ Result<ControlRecord> decode_control(std::string_view body) {
   command.id = text(json, "id");
   if (command.id.empty()) return bad_control("the command has no id");
   const auto kind = kind_of(text(json, "command"));
-  if (!kind) return bad_control("\"" + text(json, "command") + "\" is no command");
+  if (!kind) return bad_control("\"" + text(json, "command") + "\" is not a command");
   command.kind = *kind;
   if (!json.contains("epoch") || !json["epoch"].is_number_unsigned()) {
     return bad_control("the epoch is not a whole number");
@@ -99,7 +99,7 @@ Result<ControlRecord> decode_control(std::string_view body) {
     command.worker = WorkerId(worker);
   }
   if (command.kind == ControlKind::kTransfer && !command.worker) {
-    return bad_control("a transfer names nobody");
+    return bad_control("a transfer names no worker");
   }
   if (const auto it = json.find("acknowledged"); it != json.end() && it->is_object()) {
     record.ack = ControlAck{text(*it, "id"), WorkerId(text(*it, "by")), wall(*it, "at")};

@@ -33,7 +33,7 @@ Result<Revision> settled_put(SyncStore& store, const Key& key, const std::string
     if (is_untouched(found, when)) continue;
     if (!found && !found.is(Errc::kNotFound)) break;
     if (found && !found->damage.empty()) break;  // Whose it was cannot be told.
-    return {Errc::kConflict, key + " was written by another"};
+    return {Errc::kConflict, key + " was written by another process"};
   }
   return {Errc::kAmbiguous, "the write of " + key + " is not settled: " + why};
 }

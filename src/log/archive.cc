@@ -90,7 +90,7 @@ Result<ArchiveReader::Item> ArchiveReader::next() {
   if (!std::exchange(begun_, true)) {
     const Result<std::string> magic = take(kMagic.size());
     if (!magic) return magic.error();
-    if (*magic != kMagic) return {Errc::kCorrupt, "this is no backup of a log"};
+    if (*magic != kMagic) return {Errc::kCorrupt, "this is not a backup of a log"};
     digest_.add(*magic);
   }
   const Result<std::string> sizes = take(2 * kNumberBytes);
@@ -99,7 +99,7 @@ Result<ArchiveReader::Item> ArchiveReader::next() {
   const std::uint64_t key_bytes = number(std::string_view(*sizes));
   const std::uint64_t body_bytes = number(std::string_view(*sizes).substr(kNumberBytes));
   if (key_bytes > kKeyBytesMax || body_bytes > kObjectBytesMax) {
-    return {Errc::kCorrupt, "the backup is damaged: an object has no possible length"};
+    return {Errc::kCorrupt, "the backup is damaged: an object has an impossible length"};
   }
   Result<std::string> key = take(key_bytes);
   if (!key) return key.error();

@@ -52,7 +52,7 @@ void Filling::put(const Key& key, std::string body, Callback<Done> done) {
             return done(Error{Errc::kUnavailable, found.error().message});
           }
           if (found->body == body) return done(Done{});
-          done(Error{Errc::kConflict, full + " is there with other bytes"});
+          done(Error{Errc::kConflict, full + " exists with other bytes"});
         }));
       }));
 }

@@ -10,9 +10,11 @@ namespace {
 
 constexpr const char* kRemedyNewer =
     "let a running replica compact, or open one with the previous snapshot and compact there";
-constexpr const char* kRemedyOlder = "it is only the spare one; the next compaction replaces it";
+constexpr const char* kRemedyOlder =
+    "it is only the spare snapshot; the next compaction replaces "
+    "it";
 constexpr const char* kRemedyCovered =
-    "it is only needed with the previous snapshot; later compactions delete it";
+    "only the previous snapshot needs it; later compactions delete it";
 constexpr const char* kRemedyEntry =
     "let a replica that has applied it compact, or repair it from a copy";
 
@@ -37,7 +39,7 @@ struct Inspect::State {
     ++result.objects;
     context.get(key, {}, lifetime.wrap([this, then = std::move(then)](Result<Object> object) {
       if (object) return then(std::move(object->body));
-      if (object.is(Errc::kNotFound)) return then({Errc::kNotFound, "it is gone"});
+      if (object.is(Errc::kNotFound)) return then({Errc::kNotFound, "it is missing"});
       if (!is_passing(object.code())) return then(object.error());
       std::exchange(done, nullptr)(object.error());
     }));
@@ -130,7 +132,7 @@ struct Inspect::State {
   void look_beyond(const Key& absent) {
     get(context.keys.entry(next(index)), [this, absent](const Result<std::string>& body) {
       if (!body.is(Errc::kNotFound)) {
-        find(absent, "it is gone, but the entry after it is there", kRemedyEntry);
+        find(absent, "it is missing, but the entry after it exists", kRemedyEntry);
         chain.reset();
         return next_entry();
       }
@@ -199,7 +201,7 @@ struct RepairEntry::State {
                         if (now.is(Errc::kCorrupt)) return write(Precondition::none());
                         if (!now && !now.is(Errc::kNotFound)) return done(now.error());
                         if (now && now->body == copy) {
-                          return done({Errc::kUnchanged, "the entry is whole"});
+                          return done({Errc::kUnchanged, "the entry is intact"});
                         }
                         write(now ? Precondition::at(now->revision) : Precondition::absent());
                       }));

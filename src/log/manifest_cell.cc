@@ -59,7 +59,7 @@ void ManifestCell::read(Callback<Done> done) {
                    return done(Error{Errc::kUnavailable, object.error().message});
                  if (!known()) return done(object.error());
                  done(Error{Errc::kConflict,
-                            context_.keys.manifest() + " is gone: never removed by Muster"});
+                            context_.keys.manifest() + " is missing; Muster never removes it"});
                }));
 }
 

@@ -14,8 +14,8 @@ void ReplicatedLog::Impl::lead(Epoch epoch, Incarnation incarnation, Callback<Do
   }
   if (manifest_.value().guarded && !context_.store.capabilities().guarded_put) {
     return done({Errc::kUnsupported,
-                 "this log is written in transactions, which the store by "
-                 "this address cannot do"});
+                 "this log is written in transactions, which the store at this address does not "
+                 "support"});
   }
   if (!may_write(position_, epoch, incarnation)) {
     const std::string why = position_.seal
@@ -224,7 +224,8 @@ void ReplicatedLog::Impl::settled_other(const std::string& body) {
 void ReplicatedLog::Impl::settled_unknown(bool compacted) {
   append_.reset();
   const std::string why = append_trouble_.empty() ? "" : ": " + append_trouble_;
-  answer_in_flight({Errc::kAmbiguous, "nobody can tell whether it was applied or will be" + why});
+  answer_in_flight(
+      {Errc::kAmbiguous, "the command may have been applied, or may be applied later" + why});
   depose(compacted ? "the number was compacted meanwhile" : "an append could not be settled" + why,
          Errc::kAmbiguous);
   if (compacted) return load_snapshot();

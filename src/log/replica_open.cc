@@ -11,16 +11,16 @@ Error other_cluster(const Manifest& manifest, const std::string& wanted) {
   if (manifest.cluster.empty()) {
     return {
         Errc::kDenied,
-        head + "a cluster without a name, and this server has --cluster " + wanted +
-            "; if it is a cluster of its own, give it an engine or a prefix of its own; to "
-            "name that cluster, first restart one of the servers that serve it with --cluster " +
+        head + "a cluster without a name, but this server has --cluster " + wanted +
+            "; a separate cluster needs its own engine or prefix; to name the existing cluster, "
+            "first restart one of its servers with --cluster " +
             wanted};
   }
   return {Errc::kDenied,
           head + "cluster " + manifest.cluster +
-              (wanted.empty() ? ", and this server has no --cluster"
-                              : ", and this server has --cluster " + wanted) +
-              "; give it an engine or a prefix of its own, or, if it belongs there, --cluster " +
+              (wanted.empty() ? ", but this server has no --cluster"
+                              : ", but this server has --cluster " + wanted) +
+              "; give it its own engine or prefix, or, if it belongs to that cluster, --cluster " +
               manifest.cluster};
 }
 

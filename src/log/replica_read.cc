@@ -80,7 +80,7 @@ void ReplicatedLog::Impl::finish_round() {
     const Result<Object>& anchor = *round_.anchor;
     const std::string key = context_.keys.entry(position_.index);
     if (anchor.is(Errc::kNotFound)) {
-      return stop({Errc::kConflict, key + " was applied and is gone: the store went back"});
+      return stop({Errc::kConflict, key + " was applied and is missing: the store went back"});
     }
     if (anchor.ok() &&
         (anchor->body.size() < sizeof(Digest) || digest_at_end(anchor->body) != position_.chain)) {

@@ -87,14 +87,14 @@ struct Place {
 
 Result<Place> open_own() {
   const auto name = own_name();
-  if (!name) return {Errc::kUnsupported, "this kernel, or /proc, shows no cgroup of version 2"};
-  std::string problem = "no cgroup of version 2 is mounted here";
+  if (!name) return {Errc::kUnsupported, "this kernel, or /proc, shows no cgroup v2"};
+  std::string problem = "no cgroup v2 is mounted here";
   for (const Mount& mount : mounts()) {
     const std::string above = mount.root == "/" ? "" : mount.root;
     // Outside of what this mount shows, as that of another container.
     if (name->find("/..") != name->npos || !name->starts_with(above) ||
         (name->size() > above.size() && (*name)[above.size()] != '/')) {
-      problem = "the cgroup of this process is not below what is mounted at " + mount.place;
+      problem = "the cgroup of this process is not below the one mounted at " + mount.place;
       continue;
     }
     std::string path = mount.place + name->substr(above.size());
@@ -150,7 +150,8 @@ void remove_below(int directory) {
 Result<ControlGroup> ControlGroup::adopt(UniqueFd directory, std::string name) {
   UniqueFd kill = open_below(directory.get(), "cgroup.kill", O_WRONLY);
   if (!kill.valid()) {
-    return {Errc::kUnsupported, errno == ENOENT ? "this kernel has no cgroup.kill (Linux 5.14 has)"
+    return {Errc::kUnsupported, errno == ENOENT ? "this kernel has no cgroup.kill; Linux 5.14 is "
+                                                  "needed"
                                                 : "cgroup.kill cannot be opened: " + reason()};
   }
   UniqueFd events = open_below(directory.get(), "cgroup.events", O_RDONLY);
@@ -249,7 +250,7 @@ Result<std::string> try_control_group() {
   }
   if (pid < 0) {
     group->remove();
-    return {Errc::kUnavailable, "no process can be started to try it out (" + reason() + ")"};
+    return {Errc::kUnavailable, "no process can be started to test it (" + reason() + ")"};
   }
   int status = 0;
   pid_t ended = 0;

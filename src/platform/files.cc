@@ -54,7 +54,7 @@ Error failure(int error_number, std::string_view doing, std::string_view name) {
     case EROFS:
       return {Errc::kDenied, prefix + "the file system is read-only"};
     case ENOSPC:
-      return {Errc::kUnavailable, prefix + "the disk is full, no space is left on it"};
+      return {Errc::kUnavailable, prefix + "no space left on the disk"};
     case EFBIG:
       return {Errc::kUnavailable,
               prefix +
@@ -63,7 +63,7 @@ Error failure(int error_number, std::string_view doing, std::string_view name) {
     case EDQUOT:
       return {Errc::kUnavailable, prefix + "the disk quota is used up"};
     case ENOTDIR:
-      return {Errc::kInvalid, prefix + "part of the path is a file, not a directory"};
+      return {Errc::kInvalid, prefix + "a part of the path is a file, not a directory"};
     default: {
       std::array<char, 128> buffer{};
       return {Errc::kUnavailable,
@@ -326,7 +326,7 @@ FileWaiter::FileWaiter()
 Status FileWaiter::watch(int fd) {
   if (!inotify_.valid()) {
     return {Errc::kUnavailable,
-            "the kernel gives no more inotify instances; raise fs.inotify.max_user_instances"};
+            "the kernel provides no more inotify instances; raise fs.inotify.max_user_instances"};
   }
   const std::string path = "/proc/self/fd/" + std::to_string(fd);
   const int watch = ::inotify_add_watch(inotify_.get(), path.c_str(), IN_MODIFY);

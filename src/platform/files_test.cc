@@ -42,8 +42,7 @@ TEST_F(FilesTest, WhatIsWrittenIsReadWholeOrInPart) {
 }
 
 TEST_F(FilesTest, FailuresAreSentencesThatNameTheirReason) {
-  EXPECT_EQ(failure(ENOSPC, "write x").message,
-            "cannot write x: the disk is full, no space is left on it");
+  EXPECT_EQ(failure(ENOSPC, "write x").message, "cannot write x: no space left on the disk");
   EXPECT_EQ(failure(ENOSPC, "write x").code, Errc::kUnavailable);
   EXPECT_EQ(failure(EROFS, "write x").code, Errc::kDenied);
   const UniqueFd full = open_at(AT_FDCWD, "/dev/full", O_WRONLY).value();

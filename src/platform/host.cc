@@ -32,8 +32,8 @@ Status need_descriptors(int count) {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= static_cast<rlim_t>(count)) {
     return Done{};
   }
-  return {Errc::kUnavailable, "this process may have " + std::to_string(limit.rlim_cur) +
-                                  " files open and needs " + std::to_string(count) +
+  return {Errc::kUnavailable, "this process may open " + std::to_string(limit.rlim_cur) +
+                                  " files but needs " + std::to_string(count) +
                                   "; raise the limit (ulimit -n, LimitNOFILE=)"};
 }
 

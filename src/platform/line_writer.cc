@@ -96,7 +96,7 @@ void LineWriter::run() {
     }
     // A warning comes back here as a line, through the sink that gives it its form.
     if (dropped > 0)
-      log_warn("output was not read; lines are lost", {{"lines", std::to_string(dropped)}});
+      log_warn("output was not read; lines were lost", {{"lines", std::to_string(dropped)}});
     if (put(lines)) continue;
     MutexLock lock(mutex_);
     broken_ = true;

@@ -80,7 +80,7 @@ TEST_F(LineWriterTest, AReaderThatStopsReadingDelaysNobodyAndIsToldWhatItMissed)
   EXPECT_TRUE(lines.drain(30s));
   lines.write("the end\n");
   slow.join();
-  const std::string warning = "output was not read; lines are lost lines=";
+  const std::string warning = "output was not read; lines were lost lines=";
   long lost = 0;
   long others = 1;
   for (std::size_t at = text.find(warning); at != text.npos; at = text.find(warning, at + 1)) {

@@ -171,7 +171,7 @@ Error describe(const Failure& failure, const Command& command) {
     case EPERM:
       return {Errc::kDenied, what + "it is not executable by this user"};
     case ENOEXEC:
-      return {Errc::kInvalid, what + "it is no program; a script begins with a #! line"};
+      return {Errc::kInvalid, what + "it is not a program; a script must begin with a #! line"};
     case E2BIG:
       return {Errc::kInvalid, what + "its arguments and environment are too long"};
     default:

@@ -73,7 +73,10 @@ void Resolver::resolve(const std::string& host, std::uint16_t port, Answer answe
 Result<SocketAddress> Resolver::local(const std::string& path) {
   SocketAddress address;
   auto& local = reinterpret_cast<sockaddr_un&>(address.bytes);
-  if (path.size() >= sizeof local.sun_path) return {Errc::kInvalid, path + " is too long a name"};
+  if (path.size() >= sizeof local.sun_path)
+    return {Errc::kInvalid, path +
+                                " is too long for a "
+                                "host name"};
   local.sun_family = AF_UNIX;
   std::memcpy(local.sun_path, path.c_str(), path.size() + 1);
   address.size = sizeof local;

@@ -52,7 +52,7 @@ class Walk {
       const std::string key = prefix + entry.first.Scalar();
       // One level only: no option needs more, and an alias could make a group contain itself.
       if (entry.second.IsMap() && !prefix.empty()) {
-        return wrong(line, key + " is a group in a group; write its options one level higher");
+        return wrong(line, key + " is a group inside a group; write its options one level higher");
       }
       Status status = entry.second.IsMap() ? map(entry.second, key + "-")
                                            : value(option_name(key), entry.second, line);
@@ -66,7 +66,10 @@ class Walk {
  private:
   Status value(const std::string& name, const YAML::Node& node, int line) {
     if (!seen_.insert(name).second) return wrong(line, name + " is given twice; keep one of them");
-    if (!node.IsScalar() || node.Scalar().empty()) return wrong(line, name + " needs one value");
+    if (!node.IsScalar() || node.Scalar().empty())
+      return wrong(line, name +
+                             " needs exactly one "
+                             "value");
     const std::string& text = node.Scalar();
     // The tag of a plain scalar is "?", that of a quoted one "!".
     if (node.Tag() == "?" && is_ambiguous_number(text)) {

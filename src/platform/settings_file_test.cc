@@ -56,11 +56,11 @@ TEST(SettingsFileTest, RefusesNumbersThatReadersDisagreeOn) {
 }
 
 TEST(SettingsFileTest, RefusesWhatIsNoSingleValue) {
-  EXPECT_THAT(problem("id:\n"), HasSubstr("line 1: id needs one value"));
-  EXPECT_THAT(problem("id: [a, b]\n"), HasSubstr("needs one value"));
+  EXPECT_THAT(problem("id:\n"), HasSubstr("line 1: id needs exactly one value"));
+  EXPECT_THAT(problem("id: [a, b]\n"), HasSubstr("needs exactly one value"));
   EXPECT_THAT(problem("- a\n- b\n"), HasSubstr("NAME: VALUE"));
-  EXPECT_THAT(problem("a: {b: {c: d}}\n"), HasSubstr("group in a group"));
-  EXPECT_THAT(problem("a: &x {b: *x}\n"), HasSubstr("group in a group"));
+  EXPECT_THAT(problem("a: {b: {c: d}}\n"), HasSubstr("group inside a group"));
+  EXPECT_THAT(problem("a: &x {b: *x}\n"), HasSubstr("group inside a group"));
   EXPECT_THAT(problem("a: 1\n---\nb: 2\n"), HasSubstr("one document"));
   EXPECT_THAT(problem("a: {b\n"), HasSubstr("not YAML"));
   // The library alone reads this for ever.

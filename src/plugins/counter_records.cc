@@ -56,7 +56,7 @@ Result<Total> decode_total(std::string_view body) {
     return {Errc::kCorrupt, "the total lacks its value, epoch, time or lanes"};
   }
   if (value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX) {
-    return {Errc::kCorrupt, "the total's value has left the range of 64 bits"};
+    return {Errc::kCorrupt, "the total exceeds the range of 64 bits"};
   }
   Total total;
   total.value = value->get<std::int64_t>();

@@ -83,7 +83,7 @@ Result<std::int64_t> Counters::read(const std::string& counter) {
       const auto delta = keys_.delta_of(object.key);
       if (!delta || delta->number <= found->total.folded(delta->lane)) continue;
       if (__builtin_add_overflow(sum, delta->amount, &sum)) {
-        return {Errc::kInvalid, "counter " + counter + " has left the range of 64 bits"};
+        return {Errc::kInvalid, "counter " + counter + " exceeds the range of 64 bits"};
       }
     }
     // Adds are removed only after the total has changed: while it has not, none was missed.

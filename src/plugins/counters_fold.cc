@@ -74,7 +74,7 @@ Result<bool> Counters::apply(const Deltas& deltas, Total& total) const {
     // one: it waits for it. A number that was folded is a copy that came late: it is swept.
     if (delta.number != total.folded(delta.lane) + 1) continue;
     if (__builtin_add_overflow(total.value, delta.amount, &total.value)) {
-      return {Errc::kInvalid, "the counter has left the range of 64 bits"};
+      return {Errc::kInvalid, "the counter exceeds the range of 64 bits"};
     }
     total.lanes[delta.lane] = {delta.number, {}};
     added = true;

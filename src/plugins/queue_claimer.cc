@@ -190,11 +190,11 @@ Status Claimer::write(QueueClaim& claim, const ClaimRecord& record) {
     claim.revision_ = found->revision;
   }
   claim.guard_->close();
-  return {Errc::kConflict, "the claim of " + claim.id() + " is lost; another may run it"};
+  return {Errc::kConflict, "the claim of " + claim.id() + " is lost; another worker may run it"};
 }
 
 Status Claimer::extend(QueueClaim& claim) {
-  const Error too_late{Errc::kConflict, "the claim of " + claim.id() + " has run out"};
+  const Error too_late{Errc::kConflict, "the claim of " + claim.id() + " has expired"};
   if (!claim.guard_->valid()) return too_late;
   const MonoTime sent = clock_.now();
   if (Status written = write(claim, claim.record_); !written) return written;

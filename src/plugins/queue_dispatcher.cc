@@ -87,7 +87,7 @@ Status Dispatcher::learn(const std::string& id) {
   if (!found) return found.error();
   Result<ClaimRecord> record = decode_whole(*found, decode_claim);
   if (!record) {
-    log_error("a claim of the queue is damaged; its message will be laid with the dead letters",
+    log_error("a claim of the queue is damaged; its message becomes a dead letter",
               {{"key", keys_.claim(id)}, {"error", record.error().message}});
     record = ClaimRecord{ClaimState::kClaimed,        "", "?", options_.attempts_max,
                          options_.visibility_timeout, {}, ""};

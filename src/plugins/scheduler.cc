@@ -122,7 +122,7 @@ bool Scheduler::load(Job& job, const LeaseGuard& guard) {
   auto record = decode_whole(*object, decode_run_record);
   if (!record) {
     // What was claimed is lost. No due time before now is run, so none can be run again.
-    log_error("a job's record is corrupt; its schedule begins anew",
+    log_error("a job's record is corrupt; its schedule restarts from now",
               {{"namespace", name_space_},
                {"job", job.spec.name},
                {"epoch", std::to_string(guard.epoch().value())},
@@ -141,7 +141,7 @@ bool Scheduler::load(Job& job, const LeaseGuard& guard) {
   if (record->epoch > guard.epoch()) {
     count(&SchedulerMetrics::refused);
     count_epoch_drift();
-    log_warn("a job's record is of a higher epoch; leaving it alone",
+    log_warn("a job's record has a higher epoch; not changing it",
              {{"namespace", name_space_},
               {"job", job.spec.name},
               {"epoch", std::to_string(guard.epoch().value())},
@@ -161,7 +161,7 @@ bool Scheduler::settle_interrupted(Job& job, const LeaseGuard& guard) {
   RunRecord record = job.known->record;
   const bool again =
       job.spec.interrupted == InterruptedRuns::kRerun && record.attempt < kAttemptsMax;
-  log_warn("a run was claimed and its end never reported",
+  log_warn("a run was claimed, but its end was never reported",
            {{"namespace", name_space_},
             {"job", job.spec.name},
             {"epoch", std::to_string(guard.epoch().value())},
@@ -229,7 +229,7 @@ bool Scheduler::run(Job& job, WallTime due, std::uint64_t attempt, const LeaseGu
 
 RunState Scheduler::execute(const Job& job, const ScheduledRun& run) {
   count(&SchedulerMetrics::started);
-  std::string why = "threw something that is no exception";
+  std::string why = "threw an object that is not a std::exception";
   try {
     job.spec.run(run);
     return RunState::kSucceeded;

@@ -81,7 +81,7 @@ bool Ttl::fill_page(const LeaseGuard& guard) {
     if (guard.stopping()) return false;
     auto page = store_.list(options_.prefix, next_);
     if (!page) {
-      log_warn("cannot list what may have expired",
+      log_warn("cannot list records that may have expired",
                {{"prefix", options_.prefix}, {"why", page.error().message}});
       return false;
     }
@@ -199,7 +199,7 @@ Result<Revision> TtlRecord::read_back(const std::string& body, const Preconditio
   if (earlier || found->revision == when.revision) {
     return {Errc::kAmbiguous, key_ + " is not renewed yet; try again"};
   }
-  return {Errc::kConflict, key_ + " was written by somebody else"};
+  return {Errc::kConflict, key_ + " was written by another process"};
 }
 
 }  // namespace muster

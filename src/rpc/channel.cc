@@ -122,7 +122,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
 
   void retire_if_leaving() {
     if (link_ && link_->leaving()) {
-      if (link_->turned_away()) back_off({Trouble::Kind::kOther, "it takes no calls"});
+      if (link_->turned_away()) back_off({Trouble::Kind::kOther, "it accepts no calls"});
       retired_.push_back(std::exchange(link_, nullptr));
     }
     if (retired_.empty()) return;
@@ -132,16 +132,16 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
   }
 
   [[nodiscard]] Outcome unreachable(Trouble why) const {
-    Outcome outcome = never_left(server_ + " cannot be reached: " + why.text);
+    Outcome outcome = never_left(server_ + " is unreachable: " + why.text);
     outcome.trouble = std::move(why);
     return outcome;
   }
 
   /// What calls wait for that have not left.
   [[nodiscard]] Trouble awaited() const {
-    if (resolving_) return {Trouble::Kind::kName, "looking up the name took too long"};
+    if (resolving_) return {Trouble::Kind::kName, "resolving the host name took too long"};
     if (link_ && !link_->ready()) return link_->connection()->awaited();
-    return {Trouble::Kind::kOther, "the server took no further call in time"};
+    return {Trouble::Kind::kOther, "the server accepted no further call in time"};
   }
 
   void fail_waiting() {
@@ -225,7 +225,7 @@ class Channel::Core : public std::enable_shared_from_this<Core> {
   void unseen(const CallStatePtr& call) {
     call->left = false;
     if (std::exchange(call->again, true)) {
-      return call->end_soon(never_left("the server took no call"));
+      return call->end_soon(never_left("the server accepted no call"));
     }
     waiting_.push_front(call);
     schedule_pump();

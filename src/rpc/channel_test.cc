@@ -228,7 +228,7 @@ TEST_F(ChannelTest, AnAnswerThatIsNotGrpcsIsToldFromAServers) {
   const Told refused = ask(*channel, "/http/404");
   EXPECT_EQ(refused.outcome->code, Code::kUnimplemented);
   EXPECT_EQ(refused.outcome->word, Outcome::Word::kServer);
-  EXPECT_EQ(refused.outcome->message, "the answer is of HTTP (status 404) and not of gRPC");
+  EXPECT_EQ(refused.outcome->message, "the answer is plain HTTP (status 404), not gRPC");
   // A gateway may have passed it on before it lost its patience.
   const Told lost = ask(*channel, "/http/504");
   EXPECT_EQ(lost.outcome->code, Code::kUnavailable);

@@ -22,7 +22,7 @@ Outcome by_trailers(const HeaderBlock& trailers) {
 Outcome by_http(const HeaderBlock& headers) {
   const std::string status(headers.find(":status"));
   const auto number = static_cast<int>(parse_unsigned(status).value_or(0));
-  const std::string text = "the answer is of HTTP (status " + status + ") and not of gRPC";
+  const std::string text = "the answer is plain HTTP (status " + status + "), not gRPC";
   // A request that was refused as such went nowhere; a gateway in trouble may have passed it on.
   const bool refused = number >= 400 && number < 500;
   return {code_of_http(number),
@@ -214,7 +214,7 @@ void ClientLink::on_closed(StreamId stream, std::uint32_t error) {
     } else {
       call->end({error == 0 ? Code::kInternal : code_of_reset(error),
                  error == 0 ? "the answer ended without a status"
-                            : std::string("the server broke the call off: ") +
+                            : std::string("the server cancelled the call: ") +
                                   nghttp2_http2_strerror(error),
                  Outcome::Word::kNobody,
                  {}});

@@ -146,12 +146,12 @@ void Connection::look() {
   }
   // Bytes now and then are not enough: they would keep all that waits behind them.
   if (untaken() > 0 && now - outgoing_since_ >= options_.taken_within) {
-    const std::string why = "it takes nothing of what is sent to it";
+    const std::string why = "it takes none of the data sent to it";
     session_.give_up_on(Breach::kUntaken, why);
     return end({Errc::kUnavailable, why});
   }
   if (now >= asked_at_ && now - asked_at_ >= options_.answer_within) {
-    return end({Errc::kUnavailable, "the other side fell silent"});
+    return end({Errc::kUnavailable, "the peer fell silent"});
   }
   if (side_ == Session::Side::kClient && session_.streams() == 0) return;
   if (asked_at_ == MonoTime::max() && now - heard_at_ >= options_.ask_after) {
@@ -164,7 +164,7 @@ void Connection::look() {
 Trouble Connection::awaited() const {
   if (connecting_) return {Trouble::Kind::kOther, "connecting took too long"};
   if (!shaken_) return {Trouble::Kind::kSilent, "the TLS handshake took too long"};
-  return {Trouble::Kind::kSilent, "the other side took the connection and said nothing"};
+  return {Trouble::Kind::kSilent, "the peer accepted the connection and sent nothing"};
 }
 
 void Connection::watch() {
@@ -217,7 +217,7 @@ void Connection::end_if_over() {
   const std::string& breach = session_.breach_message();
   if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
   end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
-       breach.empty() ? "the other side ended the connection" : breach});
+       breach.empty() ? "the peer closed the connection" : breach});
 }
 
 // A socket that is closed while bytes of its client are unread, or on their way, resets the

@@ -20,7 +20,7 @@ Status MessageReader::feed(std::string_view bytes, std::vector<std::string>& mes
       bytes.remove_prefix(taken);
       if (prefix_size_ < kMessagePrefix) break;
       if (prefix_[0] != 0) {
-        return {Errc::kUnsupported, "the message is compressed, and only identity is taken"};
+        return {Errc::kUnsupported, "the message is compressed; only identity is accepted"};
       }
       length_ = 0;
       for (std::size_t i = 1; i < kMessagePrefix; ++i) {

@@ -203,7 +203,7 @@ class Server::Impl {
         if (lasts(*call) && !call->writing()) {
           call->finish(stopping_status());
         } else if (late) {
-          call->finish({Code::kUnknown, "this server has stopped before it had an answer", {}});
+          call->finish({Code::kUnknown, "this server stopped before it had an answer", {}});
         }
       }
       for (const auto& peer : all_peers()) {

@@ -23,7 +23,7 @@ constexpr std::size_t kBacklogLow = 64 * 1024;
 
 RpcStatus too_much() {
   return {Code::kResourceExhausted,
-          "requests and answers of this client wait here, and they are too long together",
+          "the waiting requests and answers of this client are too long together",
           {},
           1s};
 }
@@ -79,7 +79,7 @@ void ServerCall::begin(std::optional<RpcStatus> fault) {
     if (options.call_refused) options.call_refused();
     // Another server may have room: clients go there on this code, and wait here on the other one.
     return turn_away(
-        {Code::kUnavailable, "this server has as many calls open as it takes", {}, 1s});
+        {Code::kUnavailable, "this server has as many open calls as it accepts", {}, 1s});
   }
   if (!keep(method_.size() + metadata_.bytes())) {
     if (options.call_refused) options.call_refused();
@@ -324,7 +324,7 @@ void ServerCall::end() {
   on_written_ = {};
   messages_.clear();
   let_go(kept_);
-  tell_ended({Code::kCancelled, "the client went away", {}});
+  tell_ended({Code::kCancelled, "the client disconnected", {}});
   tell_gone();
   if (const auto over = std::exchange(on_over_, {})) over();
 }

@@ -24,7 +24,8 @@ constexpr std::size_t kFrameBytes = 256;
 std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
   const std::string_view encoding = headers.find("grpc-encoding");
   if (!encoding.empty() && encoding != "identity") {
-    return RpcStatus{Code::kUnimplemented, "compressed messages are not taken; send identity", {}};
+    return RpcStatus{
+        Code::kUnimplemented, "compressed messages are not accepted; send identity", {}};
   }
   const std::string_view timeout = headers.find("grpc-timeout");
   if (!timeout.empty() && !parse_timeout(timeout)) {
@@ -115,7 +116,7 @@ void ServerPeer::find_account() {
 void ServerPeer::owe(std::size_t bytes) {
   if (account_->owe(bytes)) return;
   connection_->session().give_up_on(
-      Breach::kUntaken, "its client asks for more and more, and does not take the answers");
+      Breach::kUntaken, "the client sends more and more requests and does not take the answers");
   connection_->touch();
 }
 

@@ -102,7 +102,7 @@ struct Session::Calls {
     if (code != NGHTTP2_ERR_SETTINGS_EXPECTED) return 0;
     Session& self = of(user);
     self.dead_ = true;
-    self.cut(Breach::kProtocol, "what the other side sends is not HTTP/2");
+    self.cut(Breach::kProtocol, "the peer's data is not HTTP/2");
     return 0;
   }
 
@@ -231,7 +231,7 @@ void Session::receive(std::string_view bytes, MonoTime now) {
       cut(taken == NGHTTP2_ERR_FLOODED ? Breach::kEmptyFrames : Breach::kProtocol,
           nghttp2_strerror(static_cast<int>(taken)));
     } else if (side_ == Side::kServer && waiting() > options_.waiting_max) {
-      cut(Breach::kUntaken, "it takes none of the answers that it asks for");
+      cut(Breach::kUntaken, "it takes none of the answers to its requests");
     }
   }
 }
@@ -273,7 +273,7 @@ bool Session::may_open() const {
 Result<StreamId> Session::open(std::span<const Header> headers) {
   if (gone_away_ || breach_ != Breach::kNone ||
       nghttp2_session_check_request_allowed(session_) == 0) {
-    return {Errc::kUnavailable, "the connection takes no more calls"};
+    return {Errc::kUnavailable, "the connection accepts no more calls"};
   }
   const std::vector<nghttp2_nv> list = to_nv(headers);
   const nghttp2_data_provider source = Calls::messages();

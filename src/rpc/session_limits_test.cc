@@ -69,7 +69,7 @@ TEST(SessionTest, AFloodOfEmptyFramesIsCutOff) {
     pair.settle();
   }
   EXPECT_EQ(pair.server.session.breach(), Breach::kEmptyFrames);
-  EXPECT_EQ(pair.server.session.breach_message(), "too many frames that carry nothing");
+  EXPECT_EQ(pair.server.session.breach_message(), "too many frames without content");
 }
 
 // R36: whoever takes nothing piles up no answers, whatever they are to.

@@ -98,7 +98,7 @@ void Session::goaway_came(StreamId last, std::uint32_t error) {
 
 void Session::empty_frame_came() {
   if (!empty_frames_.try_take(now_)) {
-    cut(Breach::kEmptyFrames, "too many frames that carry nothing");
+    cut(Breach::kEmptyFrames, "too many frames without content");
   }
 }
 

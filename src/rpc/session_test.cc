@@ -201,7 +201,7 @@ TEST(SessionTest, WhoeverBeginsWithItsSettingsSpeaksHttp2) {
   client.session.receive(" 400 Bad Request\r\n", client.now);
   EXPECT_FALSE(client.session.greeted());
   EXPECT_EQ(client.session.breach(), Breach::kProtocol);
-  EXPECT_EQ(client.session.breach_message(), "what the other side sends is not HTTP/2");
+  EXPECT_EQ(client.session.breach_message(), "the peer's data is not HTTP/2");
   EXPECT_TRUE(client.session.over());
 }
 

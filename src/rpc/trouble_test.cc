@@ -51,7 +51,7 @@ class TroubleTest : public ::testing::Test {
     while (!outcome) loop_.run_until(loop_.now() + 1ms);
     EXPECT_EQ(outcome->word, Outcome::Word::kNeverLeft) << outcome->message;
     EXPECT_THAT(outcome->message, HasSubstr(host + ":" + std::to_string(port)));
-    EXPECT_THAT(outcome->message, HasSubstr(" cannot be reached: " + outcome->trouble.text));
+    EXPECT_THAT(outcome->message, HasSubstr(" is unreachable: " + outcome->trouble.text));
     return *outcome;
   }
   void expect(const Outcome& outcome, Kind kind, const std::string& text,
@@ -78,29 +78,29 @@ TEST_F(TroubleTest, ANameThatCannotBeResolved) {
 TEST_F(TroubleTest, AWebServerThatAnswersInItsOwnWay) {
   for (const bool hangs_up : {true, false}) {
     Stranger web(loop_, "HTTP/1.1 400 Bad Request\r\n\r\n", hangs_up);
-    expect(ask(web.port), Kind::kNotGrpc, "what the other side sends is not HTTP/2");
+    expect(ask(web.port), Kind::kNotGrpc, "the peer's data is not HTTP/2");
   }
 }
 
 TEST_F(TroubleTest, AServerThatHangsUp) {
   Stranger rude(loop_, "", true);
-  expect(ask(rude.port), Kind::kClosed, "the other side closed the connection");
+  expect(ask(rude.port), Kind::kClosed, "the peer closed the connection");
   // What TLS says to a client that comes without: an alert, too short to be a frame.
   Stranger tls(loop_, std::string("\x15\x03\x01\x00\x02\x02\x46", 7), true);
-  expect(ask(tls.port), Kind::kClosed, "the other side closed the connection");
+  expect(ask(tls.port), Kind::kClosed, "the peer closed the connection");
 }
 
 TEST_F(TroubleTest, AServerThatSaysNothingIsGivenUp) {
   Stranger silent(loop_, "", false);
   const MonoTime began = loop_.now();
-  expect(ask(silent.port), Kind::kSilent, "took the connection and said nothing");
+  expect(ask(silent.port), Kind::kSilent, "accepted the connection and sent nothing");
   EXPECT_GE(loop_.now() - began, 100ms);
   EXPECT_EQ(silent.connections, 1);
   // A byte now and then is not enough.
   Stranger slow(loop_, "H", false);
-  expect(ask(slow.port), Kind::kSilent, "took the connection and said nothing");
+  expect(ask(slow.port), Kind::kSilent, "accepted the connection and sent nothing");
   // Whoever has less time hears the same, and that its time was over.
-  expect(ask(silent.port, "127.0.0.1", 30ms), Kind::kSilent, "took the connection",
+  expect(ask(silent.port, "127.0.0.1", 30ms), Kind::kSilent, "accepted the connection",
          Code::kDeadlineExceeded);
 }
 

@@ -241,8 +241,8 @@ Error ClusterPeer::explained(const Error& error) const {
   const bool other = error.code == Errc::kNotFound || error.code == Errc::kConflict;
   if (open_ || !other || !known_log_ || known_log_->empty()) return error;
   return {error.code, error.message + ". This server has served the log " + *known_log_ +
-                          " and makes no other: give it the engine that holds it, or, to serve "
-                          "what this engine holds, remove " +
+                          " and accepts no other: give it the engine with that log, or, to serve "
+                          "this engine's log, remove " +
                           log_identity_path(config_.data_dir)};
 }
 
@@ -259,7 +259,7 @@ void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
       trouble.kind == Kind::kUnsafeStore
           ? Error{Errc::kUnsupported, trouble.message}
           : Error{Errc::kConflict, "another process serves as " + config_.id +
-                                       " on this engine; give every server an --id of its own"};
+                                       " on this engine; give every server its own --id"};
   loop_.post(lifetime_.wrap([this, error] { on_fatal_(error); }));
 }
 
@@ -316,7 +316,7 @@ void ClusterPeer::stop(std::function<void()> done) {
   set_serving_(false);
   topology_hub_.close();
   store_hub_.close();
-  term_.resign_because("it was told to stop");
+  term_.resign_because("it was asked to stop");
   candidate_.stop(std::move(done));
 }
 

@@ -101,14 +101,15 @@ void ClusterPeer::ask_for_mark(const rlog::Seal& seal, Callback<Done> done) {
       request, kMarkTimeout, [this, seal, done = std::move(done)](const MoveStates& others) {
         for (const auto& [id, answer] : others.answers) {
           if (answer.sees_mark()) continue;
-          return done({Errc::kConflict, "server " + id + " does not see what this one wrote to " +
+          return done({Errc::kConflict, "server " + id +
+                                            " does not see what this server wrote to " +
                                             seal.target + ": " + answer.why_not() +
                                             ". The new engine must be the same for every server"});
         }
         for (const auto& [id, status] : others.failures) {
           const auto presence = admin_.attendance().presence(id, loop_.now());
           if (presence == cluster::Presence::kAbsent) {
-            log_warn("a server that is away was not asked whether it reaches the new engine",
+            log_warn("an unreachable server was not asked whether it reaches the new engine",
                      {{"server", id}, {"target", seal.target}});
             continue;
           }

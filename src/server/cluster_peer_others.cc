@@ -37,7 +37,7 @@ void ClusterPeer::make_sure_of_own_id(std::function<void()> then) {
     if (!taken) return then();
     on_fatal_({Errc::kConflict, "server " + config_.id + " is up at " + address +
                                     "; give this server, at " + address_ +
-                                    ", an --id of its own, or stop that one first"});
+                                    ", its own --id, or stop that server first"});
   };
   peers_.call_peer(known->address, "/muster.v1.CoordinatorService/HealthCheck", {}, kIdTimeout,
                    lifetime_.wrap(answered));

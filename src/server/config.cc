@@ -19,16 +19,16 @@ bool on_s3(const ServerConfig& config) {
 
 Status check_engine(const ServerConfig& config) {
   if (config.engine.empty()) {
-    return invalid("there is nowhere to keep state; give --data-dir, --engine, or --dev to try it");
+    return invalid("no place to keep state; give --data-dir, --engine, or --dev for a trial");
   }
   if (config.managed()) {
-    if (config.data_dir.empty()) return invalid("a managed engine needs a --data-dir of its own");
+    if (config.data_dir.empty()) return invalid("a managed engine needs its own --data-dir");
     return Done{};
   }
   if (!config.peers.empty() || !config.join.empty() || config.peer_listen) {
     return invalid("--peers, --join and --peer-listen are for --engine managed; with " +
                    config.engine.substr(0, config.engine.find(':')) +
-                   ":// every server is simply given the same --engine");
+                   "://, give every server the same --engine");
   }
   const ServerConfig unset;
   if (config.etcd != unset.etcd || config.engine_quota_mb != unset.engine_quota_mb) {
@@ -62,8 +62,8 @@ Status check_peers(const ServerConfig& config) {
   }
   if (!config.join.empty()) {
     if (ids.contains(config.id) || config.peer_listen) return Done{};
-    return invalid("a server that joins says where the others reach its engine: --peers " +
-                   config.id + "=HOST:9001");
+    return invalid("a server that joins must name the address of its engine: --peers " + config.id +
+                   "=HOST:9001");
   }
   if (!ids.contains(config.id)) {
     return invalid("--peers must name this server too: its --id is " + config.id);
@@ -71,15 +71,15 @@ Status check_peers(const ServerConfig& config) {
   const std::size_t count = config.peers.size();
   if (count == 1 || count == 3 || count == 5) return Done{};
   return invalid("--peers names " + std::to_string(count) +
-                 " servers; a cluster begins with 1, 3 or 5, as an even number stands no more "
-                 "failures than one less");
+                 " servers; a cluster begins with 1, 3 or 5, because an even number survives no "
+                 "more failures than one server less");
 }
 
 // Several would race for the empty engine; one that restores is joined by the others afterwards.
 Status check_restore(const ServerConfig& config) {
   if (config.restore.empty()) return Done{};
   if (!config.managed()) {
-    return invalid("--restore is for --engine managed; this one is filled by: muster restore " +
+    return invalid("--restore is for --engine managed; fill this engine with: muster restore " +
                    config.restore + " --engine " +
                    config.engine.substr(0, config.engine.find(':')) + "://…");
   }
@@ -101,26 +101,26 @@ std::string certificate_commands(const ServerConfig& config) {
 Status check_crl(const ServerConfig& config) {
   const bool any = !config.crl_file.empty() || !config.crl_url.empty();
   if (config.insecure && any) {
-    return invalid("--insecure contradicts --crl-file and --crl-url: nobody shows a certificate");
+    return invalid("--insecure excludes --crl-file and --crl-url: clients show no certificates");
   }
   if (!config.crl_file.empty() && !config.crl_url.empty()) {
-    return invalid("--crl-file and --crl-url both say where the list comes from; keep one");
+    return invalid("--crl-file and --crl-url both name the revocation list; keep one");
   }
   if (!config.crl_url.empty() && !config.crl_url.starts_with("http://") &&
       !config.crl_url.starts_with("https://")) {
-    return invalid("--crl-url is http://… or https://…; a file is --crl-file");
+    return invalid("--crl-url must be http://… or https://…; for a file use --crl-file");
   }
   if (config.crl_max_age > config.crl_refresh) return Done{};
   return invalid("crl_max_age " + format_duration(config.crl_max_age) +
                  " must be longer than crl_refresh " + format_duration(config.crl_refresh) +
-                 ", or everybody is shut out between two lists");
+                 ", or every client is refused between two lists");
 }
 
 Status check_tls(const ServerConfig& config) {
   const TlsFiles& tls = config.tls;
   const bool any = !tls.cert.empty() || !tls.key.empty() || !tls.ca.empty();
   if (config.insecure && any) {
-    return invalid("--insecure contradicts --cert, --key and --cacert; keep one of the two");
+    return invalid("--insecure excludes --cert, --key and --cacert; keep one of the two");
   }
   if (!config.insecure && (tls.cert.empty() || tls.key.empty() || tls.ca.empty())) {
     return invalid(
@@ -143,14 +143,14 @@ Status check_limits(const ServerConfig& config) {
 Status check_listeners(const ServerConfig& config) {
   if (config.listen.is_wildcard() && !config.advertise) {
     return invalid("--listen " + config.listen.to_string() +
-                   " is no address for clients to dial; say with --advertise HOST:PORT which is");
+                   " is not an address that clients can dial; give one with --advertise HOST:PORT");
   }
   if (config.advertise && (config.advertise->is_wildcard() || config.advertise->port == 0)) {
     return invalid("--advertise " + config.advertise->to_string() + " cannot be dialled");
   }
   if (config.managed() && config.own_peer().is_wildcard()) {
     return invalid("--peer-listen " + config.own_peer().to_string() +
-                   " is no address for peers to dial; name this server in --peers");
+                   " is not an address that peers can dial; name this server in --peers");
   }
   if (!config.insecure) return Done{};
   std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};

@@ -143,17 +143,18 @@ std::vector<std::string> needs_restart(const std::map<std::string, std::string>&
 
 std::string server_notes() {
   return "Every option can also come from the environment (MUSTER_LISTEN=…); the command line "
-         "wins\n"
-         "over the environment, and that over the file.\n\n"
-         "Exit codes: 0 stopped as asked, 64 the options are wrong, 69 cannot start yet: an "
-         "address "
-         "is in\n"
-         "use or a name not known, 70 cannot go on: the sentence on standard error says why.\n\n"
+         "takes\n"
+         "precedence over the environment, and the environment over the file.\n"
+         "\n"
+         "Exit codes: 0 stopped as requested, 64 the options are wrong, 69 cannot start yet: an "
+         "address\n"
+         "is in use or a name cannot be resolved, 70 cannot go on: standard error gives the "
+         "reason.\n"
+         "\n"
          "Example:\n"
          "  musterd --dev\n"
-         "  musterd --engine managed --id s1 --peers s1=h1:9001,s2=h2:9001,s3=h3:9001 \\\n"
-         "      --data-dir /var/lib/muster --listen h1:9000 --cert s1.crt --key s1.key --cacert "
-         "ca.crt\n";
+         "  musterd --engine managed --id s1 --peers s1=h1:9001,s2=h2:9001,s3=h3:9001 \\\n      "
+         "--data-dir /var/lib/muster --listen h1:9000 --cert s1.crt --key s1.key --cacert ca.crt\n";
 }
 
 std::string server_help() {

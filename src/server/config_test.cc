@@ -362,7 +362,7 @@ TEST(ServerConfigTest, WhatWouldBeIgnoredIsRefused) {
   EXPECT_THAT(problem({"--dev", "--engine", "etcd://h:1/p", "--join", "h"}),
               HasSubstr("--engine managed"));
   EXPECT_THAT(problem({"--dev", "--engine", "memory:"}), HasSubstr("not memory:"));
-  EXPECT_THAT(problem({"--insecure"}), HasSubstr("nowhere to keep state"));
+  EXPECT_THAT(problem({"--insecure"}), HasSubstr("no place to keep state"));
 }
 
 TEST(ServerConfigTest, AReloadTakesOverLimitsAndNamesTheRest) {

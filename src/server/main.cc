@@ -103,7 +103,7 @@ class ServerLog {
 void reload(Server& server, const ServerCommand& started, const std::vector<std::string>& words) {
   const auto command = read_server_config(words, environment);
   if (!command) {
-    return log_warn("the configuration stays as it was", {{"reason", command.error().message}});
+    return log_warn("the configuration was not changed", {{"reason", command.error().message}});
   }
   log_info("reloading", {{"server", started.config.id}});
   server.reload(command->config);
@@ -111,7 +111,7 @@ void reload(Server& server, const ServerCommand& started, const std::vector<std:
   if (ignored.empty()) return;
   std::string names;
   for (const std::string& name : ignored) names += (names.empty() ? "" : ", ") + name;
-  log_warn("not taken over; restart this server for these options", {{"options", names}});
+  log_warn("not applied; restart this server for these options", {{"options", names}});
 }
 
 /// Runs one server until a signal, or until it cannot go on; the loop lives on this thread.

@@ -37,8 +37,10 @@ void warn_of_plaintext(const etcd::Address& engine) {
   for (const std::string& endpoint : engine.endpoints) {
     const auto address = Address::parse(endpoint, 2379);
     if (!address || address->is_loopback()) continue;
-    return log_warn("the engine is reached without TLS: who reads the network reads the state",
-                    {{"engine", endpoint}});
+    return log_warn(
+        "the engine is used without TLS: anyone who can read the network can read the "
+        "state",
+        {{"engine", endpoint}});
   }
 }
 
@@ -98,7 +100,7 @@ void Server::keep_for_engine(const std::string& crl) {
   const Status kept = files::write_whole(directory.get(), file.filename(), crl,
                                          files::Readers::kOwner, files::Existing::kReplace);
   if (kept) return;
-  log_error("the engine goes on with an earlier list of revoked certificates",
+  log_error("the engine continues with an earlier revocation list",
             {{"reason", kept.error().message}});
 }
 
@@ -108,7 +110,7 @@ void Server::reload(const ServerConfig& config) {
   if (rpc_) rpc_->set_descriptors_max(descriptors_max(config));
   if (!audit_) return;
   if (const Status opened = audit_->open(); !opened) {
-    log_error("the audit log goes on in its earlier file", {{"reason", opened.error().message}});
+    log_error("the audit log continues in its earlier file", {{"reason", opened.error().message}});
   }
 }
 
@@ -121,9 +123,8 @@ int Server::descriptors_max(const ServerConfig& config) const {
   const std::int64_t wanted = std::int64_t{config.connections} + kOwn;
   if (!config.limited) return static_cast<int>(most);
   if (wanted > most) {
-    log_warn(
-        "fewer connections than limits_connections are possible; raise the limit of open files",
-        {{"limit", std::to_string(allowed)}, {"needed", std::to_string(wanted + kOwn)}});
+    log_warn("the limit of open files allows fewer connections than limits_connections; raise it",
+             {{"limit", std::to_string(allowed)}, {"needed", std::to_string(wanted + kOwn)}});
   }
   return static_cast<int>(std::min(wanted, most));
 }
@@ -140,19 +141,19 @@ Result<std::string> Server::start() {
   options.descriptors_max = descriptors_max(config_);
   options.connection_refused = [this] {
     metrics_.rejected("connections");
-    log_warn("a connection was refused: as many as possible are open");
+    log_warn("a connection was refused: the maximum number is open");
   };
   options.call_refused = [this] {
     metrics_.rejected("calls");
-    log_warn("a call was refused: as many as possible are open");
+    log_warn("a call was refused: the maximum number is open");
   };
   options.cut = [this](rpc::Breach breach, const std::string& remote, std::string_view certificate,
                        const std::string& why) {
     metrics_.cut(breach);
-    log_warn("a connection was cut", {{"client", client_of(certificate, remote).name},
-                                      {"remote", remote},
-                                      {"limit", to_string(breach)},
-                                      {"reason", why}});
+    log_warn("a connection was closed", {{"client", client_of(certificate, remote).name},
+                                         {"remote", remote},
+                                         {"limit", to_string(breach)},
+                                         {"reason", why}});
   };
   options.client = [this](std::string_view certificate, const std::string& remote) {
     return client_of(certificate, remote);
@@ -250,7 +251,7 @@ Status Server::start_http() {
       return {Errc::kUnavailable, bound.error().message + "; choose another --http-listen"};
     }
   }
-  return {Errc::kUnavailable, "no port is left for HTTP; --http-listen off goes without"};
+  return {Errc::kUnavailable, "no port is left for HTTP; --http-listen off disables HTTP"};
 }
 
 void Server::start_engine() {

@@ -50,7 +50,7 @@ void Server::admit(const rpc::CallPtr& call) {
 
 void Server::ask_admission(std::vector<std::string> contacts, engine::Admission request,
                            std::function<void(Result<engine::Members>)> done) {
-  if (contacts.empty()) return done({Errc::kUnavailable, "none of the servers to join answers"});
+  if (contacts.empty()) return done({Errc::kUnavailable, "none of the servers in --join answers"});
   const std::string contact = contacts.front();
   contacts.erase(contacts.begin());
   v1::AdmitRequest message;
@@ -63,7 +63,9 @@ void Server::ask_admission(std::vector<std::string> contacts, engine::Admission 
                     if (status.ok()) {
                       v1::AdmitResponse response;
                       if (response.ParseFromString(answer)) return done(to_members(response));
-                      return done({Errc::kCorrupt, "the answer to joining cannot be read"});
+                      return done({Errc::kCorrupt,
+                                   "the answer to the join request cannot be "
+                                   "decoded"});
                     }
                     const Error error = rpc::to_error(status);
                     if (error.code == Errc::kInvalid || contacts.empty()) return done(error);

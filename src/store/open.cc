@@ -68,7 +68,7 @@ Opened open_store(const std::string& text, EventLoop& loop, const StoreOptions& 
     known += (known.empty() ? "" : ", ") + std::string(scheme.name);
   }
   return {Errc::kInvalid,
-          "there is no store of the scheme \"" + url->scheme + "\"; known are " + known};
+          "there is no store for the scheme \"" + url->scheme + "\"; known are " + known};
 }
 
 }  // namespace muster

@@ -43,7 +43,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void create_again() {
     put(body("created twice"), Precondition::absent(), "create twice",
         [this](const Result<Revision>& made) {
-          if (made) return unsafe("create twice", "an object that exists was created once more");
+          if (made) return unsafe("create twice", "an existing object was created again");
           expect_current("create twice", &Probe::replace);
         });
   }
@@ -58,7 +58,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
             });
           }
           if (*replaced == first_)
-            return unsafe("right revision", "a new body was given the revision of the old one");
+            return unsafe("right revision", "a new body got the revision of the old one");
           written_ = next;
           current_ = *replaced;
           expect_current("right revision", &Probe::replace_stale);
@@ -83,17 +83,19 @@ class Probe : public std::enable_shared_from_this<Probe> {
   }
 
   void list() {
-    store_.list(
-        key_, "", by(), screened<ListPage>("list after write", [this](const auto& page) {
-          const bool listed =
-              page && std::any_of(page->objects.begin(), page->objects.end(),
-                                  [this](const ListedObject& object) {
-                                    return object.key == key_ && object.revision == current_;
-                                  });
-          if (!listed)
-            return unsafe("list after write", "a list did not show what had just been written");
-          store_.capabilities().conditional_remove ? remove_stale() : remove();
-        }));
+    store_.list(key_, "", by(), screened<ListPage>("list after write", [this](const auto& page) {
+                  const bool listed =
+                      page && std::any_of(page->objects.begin(), page->objects.end(),
+                                          [this](const ListedObject& object) {
+                                            return object.key == key_ &&
+                                                   object.revision == current_;
+                                          });
+                  if (!listed)
+                    return unsafe("list after write",
+                                  "a list did not show an object that had just been "
+                                  "written");
+                  store_.capabilities().conditional_remove ? remove_stale() : remove();
+                }));
   }
 
   void remove_stale() {
@@ -156,8 +158,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
                  const bool gone = read.is(Errc::kNotFound) && !wanted;
                  if (!there && !gone) return otherwise();
                  no_verdict(step, {Errc::kUnavailable,
-                                   "a write was refused and has happened; something between here "
-                                   "and the store sends requests twice"});
+                                   "a write was refused but has happened; something between this "
+                                   "machine and the store sends requests twice"});
                }));
   }
 
@@ -185,7 +187,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
     const bool cannot = error.code == Errc::kUnsupported;
     if (cannot) error.code = Errc::kInvalid;
     error.message = "the probe of " + store_.describe() +
-                    (cannot ? " was refused its step \"" : " got no answer at its step \"") + step +
+                    (cannot ? " was refused at step \"" : " got no answer at step \"") + step +
                     "\": " + error.message;
     finish(std::move(error));
   }

@@ -41,7 +41,7 @@ Status parse_authority(std::string_view text, Url& url) {
   for (const std::string_view host : split(text, ',')) {
     if (host.empty()) return invalid("the store address has an empty host between commas");
     if (host.find_first_of(" \t\r\n\"<>\\^`{|}") != std::string_view::npos) {
-      return invalid("the store address has a host with characters that no host has");
+      return invalid("the store address has a host with invalid characters");
     }
     url.hosts.emplace_back(host);
   }
@@ -60,7 +60,7 @@ Result<Url> Url::parse(std::string_view text) {
   url.scheme = to_lower(text.substr(0, colon));
   for (const char c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
-      return invalid("the store address holds a control character");
+      return invalid("the store address contains a control character");
     }
   }
   std::string_view rest = text.substr(colon + 1);
@@ -79,7 +79,10 @@ Result<Url> Url::parse(std::string_view text) {
   const bool keep_slash = url.scheme == "file";
   const auto path = percent_decode(rest.substr(keep_slash ? slash : slash + 1));
   if (!path) return path.error();
-  if (path->find('\0') != std::string::npos) return invalid("the store address holds a zero byte");
+  if (path->find('\0') != std::string::npos)
+    return invalid(
+        "the store address contains a zero "
+        "byte");
   url.path = *path;
   return url;
 }

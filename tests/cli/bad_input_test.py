@@ -119,7 +119,7 @@ class BadInputTest(unittest.TestCase):
         with socket.socket() as held:
             held.bind(("127.0.0.1", 0))  # And does not listen.
             nobody = f"127.0.0.1:{held.getsockname()[1]}"
-            self.refused(self.asks(nobody), UNREACHABLE, nobody, "check", "nobody listens")
+            self.refused(self.asks(nobody), UNREACHABLE, nobody, "check", "nothing listens")
             for scheme in ("muster", "etcd"):
                 self.refused(["leader", "--arbiter", f"{scheme}://{nobody}/x"], UNREACHABLE, nobody,
                              "check")

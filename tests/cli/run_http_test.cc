@@ -75,7 +75,7 @@ TEST(RunHttpTest, ARequestThatNamesAnotherMachineIsRefused) {
   for (const char* path : {"/leader", "/metrics", "/healthz", "/nothing"}) {
     EXPECT_THAT(
         get_as(listening, "evil.example", path),
-        testing::AllOf(testing::StartsWith("HTTP/1.1 403 "), HasSubstr("ask for localhost")))
+        testing::AllOf(testing::StartsWith("HTTP/1.1 403 "), HasSubstr("use the host localhost")))
         << path;
   }
   for (const char* own :

@@ -84,7 +84,7 @@ TEST_F(RunStartTest, TooFewOpenFilesAreToldAtTheStart) {
       words.insert(words.end(), each.begin(), each.end());
       ChildProcess child(words);
       EXPECT_THAT(child.read_line(),
-                  HasSubstr("may have " + std::to_string(files) + " files open and needs 160"));
+                  HasSubstr("may have " + std::to_string(files) + " files but needs 160"));
       EXPECT_EQ(child.finish(), 69);
     }
   }

@@ -165,7 +165,7 @@ TEST_F(RunTest, ATransientCommandIsRestartedUntilItSucceeds) {
 
 TEST_F(RunTest, WrongUseIsExitCode64) {
   EXPECT_THAT(run_muster({"run", "--arbiter", store_, "--", "true"}).err, HasSubstr("--name"));
-  EXPECT_THAT(job({}, {}).err, HasSubstr("say what to run"));
+  EXPECT_THAT(job({}, {}).err, HasSubstr("give a command after --"));
   EXPECT_THAT(job({}, {""}).err, HasSubstr("the command after -- has an empty name"));
   EXPECT_THAT(job({"--try", "--wait", "1s"}, {"true"}).err, HasSubstr("contradict"));
   EXPECT_THAT(job({"--on-loss", "shrug"}, {"true"}).err, HasSubstr("neither exit nor recampaign"));
@@ -184,7 +184,7 @@ TEST_F(RunTest, AStoreOfThisProcessAloneIsRefused) {
   const Outcome run = run_job("memory:", {}, {"echo", "ran"});
   EXPECT_EQ(run.code, 64);
   EXPECT_EQ(run.out, "");
-  EXPECT_THAT(run.err, HasSubstr("memory: is this process's alone"));
+  EXPECT_THAT(run.err, HasSubstr("memory: belongs to this process alone"));
   EXPECT_EQ(run_muster({"worker", "--arbiter", "memory:"}).code, 64);
 }
 

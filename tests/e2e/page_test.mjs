@@ -166,11 +166,11 @@ test('the timeline can be paused, searched and narrowed', async () => {
   await withPage({ view: 'timeline' }, async (page, cluster) => {
     await page.getByText('took the lead of namespace=billing while').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
-    cluster.lead('s1', 'a transfer was asked for.');
+    cluster.lead('s1', 'a transfer was requested.');
     await page.getByText('paused, 1 new').waitFor();
-    assert.equal(await page.getByText('a transfer was asked for').count(), 0);
+    assert.equal(await page.getByText('a transfer was requested').count(), 0);
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByText('a transfer was asked for').waitFor();
+    await page.getByText('a transfer was requested').waitFor();
     await page.getByLabel('Search events').fill('BREAKER');
     await page.getByText('2 events').waitFor();
     await page.getByLabel('Search events').fill('');
@@ -194,7 +194,7 @@ test('whoever reads further down the timeline keeps the place', async () => {
     await reading.click();
     await page.getByRole('button', { name: 'Close' }).click();
     const { y } = await reading.boundingBox();
-    cluster.lead('s1', 'a transfer was asked for.');
+    cluster.lead('s1', 'a transfer was requested.');
     await page.getByText(`${cluster.decisions.length} events`).waitFor();
     await until('the row is where it was, and still chosen', async () =>
       Math.abs((await reading.boundingBox()).y - y) < 1 && await page.locator(

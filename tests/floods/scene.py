@@ -170,7 +170,7 @@ class Scene(unittest.TestCase):
         before = self.server.cut(limit)
         Connection(self.server.address, FLOODER, settings, self.flooders_tls).flood(chunks)
         self.eventually(lambda: self.server.cut(limit) > before)
-        named = f"a connection was cut client={self.name} remote={FLOODER} limit={limit}"
+        named = f"a connection was closed client={self.name} remote={FLOODER} limit={limit}"
         self.eventually(lambda: named in self.server.text())
 
     def eventually(self, holds, within=20):

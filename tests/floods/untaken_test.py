@@ -117,7 +117,7 @@ class UntakenTest(TlsScene):
         self.closed(deaf, 45)
         self.assertGreaterEqual(self.server.cut("untaken"), len(deaf))
         self.eventually(lambda: self.server.metric(OPEN) <= OTHERS)
-        named = f"a connection was cut client={self.name} remote={FLOODER} limit=untaken"
+        named = f"a connection was closed client={self.name} remote={FLOODER} limit=untaken"
         self.assertIn(named, self.server.text())
         self.assertLess(self.lines(), lines + LINES_MAX)
 

@@ -135,7 +135,7 @@ class ObserveTest(unittest.TestCase):
         for path in ("/healthz", "/api/overview", "/metrics", "/"):
             status, text = status_of(self.servers[0].http + path, headers={"Host": "evil.example"})
             self.assertEqual(status, 403, path)
-            self.assertIn("ask for localhost", text)
+            self.assertIn("use the host localhost", text)
         for own in ("localhost", "LOCALHOST:9002", "[::1]:9002", "[0:0:0:0:0:0:0:1]"):
             self.assertEqual(status_of(self.servers[0].http + "/healthz", headers={"Host": own})[0], 200, own)
 
@@ -263,7 +263,7 @@ class ObserveTest(unittest.TestCase):
         old = self.leader()
         old.process.send_signal(signal.SIGKILL)
         old.process.wait()
-        eventually("why it leads no more", lambda: told(f"{old.name} was not heard any more"))
+        eventually("why it leads no more", lambda: told(f"{old.name} was no longer heard"))
         new = eventually("another leader", lambda: (
             self.overview()["cluster"]["leader"]["id"] != old.name and self.leader()))
         self.assertIn(new.name + " leads the servers", self.overview()["cluster"]["leader"]["why"])
@@ -282,7 +282,7 @@ class ObserveTest(unittest.TestCase):
         new.process.terminate()
         self.assertEqual(new.process.wait(timeout=LIMIT_SECONDS), 0)
         eventually("why it leads no more",
-                   lambda: told(f"{new.name} handed over; it was told to stop"))
+                   lambda: told(f"{new.name} handed over; it was asked to stop"))
 
     def test_7_a_recording_is_replayed(self):
         file = self.folder / "record.jsonl"
@@ -316,7 +316,7 @@ class ObserveTest(unittest.TestCase):
             self.assertIn('muster_coordinator_leader{namespace="jobs"} 1', text)
             done = subprocess.run([BIN / "muster", "explain", "--arbiter", arbiter, "--namespace",
                                    "jobs"], text=True, capture_output=True, check=True)
-            self.assertIn("w1 leads namespace=jobs, epoch 1: nobody led before", done.stdout)
+            self.assertIn("w1 leads namespace=jobs, epoch 1: there was no leader before", done.stdout)
             self.assertIn("w1 leads, epoch 1", done.stdout)
         finally:
             worker.terminate()

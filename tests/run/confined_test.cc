@@ -81,7 +81,7 @@ TEST_F(ConfinedTest, WhatIsCalledKilledAfterAGuardianDiedIsKilled) {
   ASSERT_TRUE(until([this] { return living().size() == 4; })) << who();
   ASSERT_EQ(::kill(parent_of(started["pid"]), SIGKILL), 0);
   EXPECT_THAT(next(*node, "child_ended")["how"].get<std::string>(),
-              HasSubstr("everything it had started was killed"));
+              HasSubstr("every process of the command was killed"));
   EXPECT_EQ(next(*node, "exit")["code"], 73);
   EXPECT_EQ(node->finish(), 73);
   EXPECT_TRUE(living().empty()) << who();
@@ -182,7 +182,7 @@ TEST_F(ConfinedTest, TheCheckNamesWhatIsInTheWay) {
 
   const auto absent = check({.prepare = "umount -l " + mounted});
   EXPECT_EQ(absent["protection"], "process-table");
-  EXPECT_THAT(absent["reason"].get<std::string>(), HasSubstr("no cgroup of version 2 is mounted"));
+  EXPECT_THAT(absent["reason"].get<std::string>(), HasSubstr("no cgroup v2 is mounted"));
 
   const auto not_ours = check({.as_nobody = true});
   EXPECT_EQ(not_ours["protection"], "process-table");

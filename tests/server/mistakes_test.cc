@@ -68,7 +68,7 @@ TEST_F(MistakesTest, TwoClustersOnOneEngineDoNotMerge) {
   Musterd red("s1", engine(), dir_.path(), {"--cluster", "red"});
   ASSERT_TRUE(put_soon(red, "k"));
   EXPECT_THAT(refusal("s2", {"--cluster", "blue"}),
-              HasSubstr("the engine holds the log of cluster red, and this server has --cluster "
+              HasSubstr("the engine holds the log of cluster red, but this server has --cluster "
                         "blue"));
   EXPECT_THAT(refusal("s2", {}), HasSubstr("the engine holds the log of cluster red"));
   Musterd second("s3", engine(), dir_.path(), {"--cluster", "red"});
@@ -83,7 +83,7 @@ TEST_F(MistakesTest, AReloadNamesWhatItDoesNotTakeOver) {
   write("limits-calls: 800\n");
   server.reload();
   ASSERT_TRUE(eventually([&] { return server.log().find("lease-timeout") != std::string::npos; }));
-  EXPECT_THAT(server.log(), HasSubstr("not taken over; restart this server for these options"));
+  EXPECT_THAT(server.log(), HasSubstr("not applied; restart this server for these options"));
   EXPECT_THAT(server.log(), Not(HasSubstr("limits-calls")));
 }
 

@@ -75,7 +75,7 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatWantsCertificatesIsShownThemOrNamedAsThe
   }
   using ::testing::HasSubstr;
   const auto says_what_to_check = HasSubstr("check cacert, cert and key in its address");
-  EXPECT_THAT(refusal(etcd.url("muster")), HasSubstr("etcd speaks TLS, and its address names no"));
+  EXPECT_THAT(refusal(etcd.url("muster")), HasSubstr("etcd uses TLS, but its address names no"));
   EXPECT_THAT(refusal(etcd.url("muster") + believed), says_what_to_check) << "none is shown";
   write("stranger", client("admin", "op"));
   EXPECT_THAT(refusal(etcd.url("muster") + believed + "&cert=" + file("stranger.crt") +
@@ -125,7 +125,7 @@ TEST_F(TlsExternalEngineTest, AnEtcdThatIsAwayIsWaitedFor) {
   const auto server = on(etcd.url("muster") + "?cacert=" + etcd.ca_file() +
                          "&cert=" + etcd.client_cert_file() + "&key=" + etcd.client_key_file());
   ASSERT_TRUE(eventually([&] {
-    return server->log().find("loading the state waits for the engine") != std::string::npos;
+    return server->log().find("waiting for the engine to load the state") != std::string::npos;
   }));
   etcd.restart(0);
   EXPECT_TRUE(eventually([&] { return put(*server, "k", "v", 2s).ok(); }));

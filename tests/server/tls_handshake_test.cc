@@ -109,9 +109,9 @@ TEST_F(TlsHandshakeTest, AServerStartsOnlyWithItsOwnCertificate) {
     return server->log();
   };
   write("s3", server_pair("s4"));
-  EXPECT_THAT(refusal("s3"), HasSubstr("--cert is of server s4, and --id is s3"));
+  EXPECT_THAT(refusal("s3"), HasSubstr("--cert is the certificate of server s4, but --id is s3"));
   write("s5", client("node", "s5"));
-  EXPECT_THAT(refusal("s5"), HasSubstr("a server shows one of the role server"));
+  EXPECT_THAT(refusal("s5"), HasSubstr("a server needs one with the role server"));
 }
 
 }  // namespace tls_handshake_test

@@ -73,7 +73,7 @@ TEST_F(TlsMistakesTest, WithoutTlsOptionsTheServersTlsIsNamed) {
 
 TEST_F(TlsMistakesTest, TlsOptionsForAServerWithoutTlsAreNamed) {
   Musterd server("s9", "file://" + file("plain"), dir_.path());
-  EXPECT_THAT(says(server, shown("op")), HasSubstr("does not use TLS; leave out --cacert"));
+  EXPECT_THAT(says(server, shown("op")), HasSubstr("does not use TLS; remove --cacert"));
 }
 
 TEST_F(TlsMistakesTest, ANameThatIsNotInTheCertificateIsNamedWithThoseThatAre) {
@@ -130,7 +130,7 @@ TEST_F(TlsMistakesTest, AClientOfAnotherAuthorityIsNamedWithItsFile) {
 TEST_F(TlsMistakesTest, AMissingClientCertificateIsAskedFor) {
   const auto server = start("s1");
   EXPECT_THAT(says(*server, {"--cacert", file("ca.crt")}),
-              HasSubstr("wants a client certificate; give it with --cert FILE and --key FILE"));
+              HasSubstr("requires a client certificate; give it with --cert FILE and --key FILE"));
 }
 
 TEST_F(TlsMistakesTest, AKeyThatIsMissingUnreadableOrAnothersIsNamed) {
@@ -187,7 +187,7 @@ TEST_F(TlsMistakesTest, WatchesBackupsAndAgentsNameThemToo) {
 
 TEST_F(TlsMistakesTest, WhereNobodyListensTlsIsNotBlamed) {
   EXPECT_THAT(says("127.0.0.1:" + std::to_string(free_port()), shown("op")),
-              AllOf(HasSubstr("nobody listens at"), Not(HasSubstr("does not use TLS"))));
+              AllOf(HasSubstr("nothing listens at"), Not(HasSubstr("does not use TLS"))));
 }
 
 }  // namespace tls_mistakes_test

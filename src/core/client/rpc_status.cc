@@ -12,13 +12,13 @@ std::string unreachable(const std::string& server, Obstacle obstacle) {
     case Obstacle::kName:
       return "the name in " + server + " cannot be resolved; check its spelling and DNS";
     case Obstacle::kNobodyListens:
-      return "nobody listens at " + server + "; check the address, and that musterd runs there";
+      return "nothing listens at " + server + "; check the address, and that musterd runs there";
     case Obstacle::kClosed:
       // What a server with TLS does to a client without.
       return server + " closes connections at once; check that it is a musterd, and whether it " +
              "requires TLS (--cacert, --cert and --key)";
     case Obstacle::kSilent:
-      return server + " accepts connections and says nothing; check that it is a musterd, and " +
+      return server + " accepts connections and sends nothing; check that it is a musterd, and " +
              "its health";
     case Obstacle::kNotGrpc:
       return no_grpc(server);
@@ -31,7 +31,7 @@ std::string unreachable(const std::string& server, Obstacle obstacle) {
     case Obstacle::kOther:
       break;
   }
-  return server + " cannot be reached; check address and port, the network, and that musterd runs" +
+  return server + " is unreachable; check address and port, the network, and that musterd runs" +
          " there";
 }
 
@@ -78,9 +78,9 @@ Error to_error(const RpcStatus& status, const std::string& server, Effect effect
       case RpcCode::kUnimplemented:
         return {Errc::kUnsupported, said.empty() || status.message.empty()
                                         ? server +
-                                              " does not know this request; is it an older "
-                                              "musterd?"
-                                        : said + "; is it an older musterd?"};
+                                              " does not know this request; it may be an older "
+                                              "musterd"
+                                        : said + "; it may be an older musterd"};
       case RpcCode::kDataLoss:
         return {Errc::kCorrupt, said};
       default:

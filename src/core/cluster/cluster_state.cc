@@ -30,8 +30,8 @@ std::optional<CoordinatorKey> coordinator_key(std::string_view key) {
 Result<Applied> ClusterState::apply(std::string_view bytes, const Place& place) {
   if (place.position >= std::size_t{1} << kPositionBits) {
     return {Errc::kUnsupported,
-            "an entry of the log holds more commands than this server can tell "
-            "apart; upgrade this server before it can go on"};
+            "an entry of the log holds more commands than this server supports; upgrade this "
+            "server"};
   }
   Result<Command> command = decode(bytes);
   if (!command) return command.error();

@@ -24,8 +24,7 @@ Error corrupt() {
 }
 
 Error newer() {
-  return {Errc::kUnsupported,
-          "a newer server wrote this command; upgrade this server before it can go on"};
+  return {Errc::kUnsupported, "a newer server wrote this command; upgrade this server"};
 }
 
 /// A condition is two fields: `field` says absent, `field + 1` holds a revision.

@@ -40,7 +40,7 @@ std::string silence(const Cause& cause, Duration limit) {
   std::string text = "no heartbeat for " + seconds(cause.silence) + " (limit " + seconds(limit);
   if (cause.timeouts.damped) {
     text += ", doubled because it was suspected " +
-            std::to_string(cause.timeouts.recent_suspicions) + " times of late";
+            std::to_string(cause.timeouts.recent_suspicions) + " times recently";
   }
   return text + ")";
 }
@@ -61,7 +61,7 @@ std::string because(const Decision& d) {
     case Why::kJoiningTimeout:
       return "it did not become ACTIVE within " + seconds(cause.silence);
     case Why::kAsked:
-      return "somebody asked for it";
+      return "by request";
     default:
       return to_string(d.why);
   }
@@ -94,14 +94,14 @@ std::string leader(const Decision& d) {
   const std::string epoch = ", epoch " + std::to_string(d.epoch);
   switch (d.why) {
     case Why::kFirst:
-      return d.to + " leads " + where + epoch + ": nobody led before";
+      return d.to + " leads " + where + epoch + ": there was no leader before";
     case Why::kResigned:
       if (d.to.empty()) return d.from + " gave the lead of " + where + " back" + epoch;
       return d.to + " leads " + where + epoch + ": " + d.from + " handed over";
     default:
       if (d.from == d.to) return d.to + " leads " + where + " anew" + epoch;
       return d.to + " leads " + where + epoch + ": " +
-             (d.from.empty() ? "the lead was free" : d.from + " was not heard any more");
+             (d.from.empty() ? "there was no leader" : d.from + " was no longer heard");
   }
 }
 
@@ -132,8 +132,8 @@ std::string plain(const Decision& d) {
       return d.to + " of " + d.subject + " reaches the store again";
     case DecisionKind::kBrake:
       return d.why == Why::kEnded
-                 ? std::string("the brake holds nobody back any more")
-                 : std::string("too many nodes went DOWN at once; the brake holds others back");
+                 ? std::string("the brake no longer holds nodes back")
+                 : std::string("too many nodes went DOWN at once; the brake holds the others back");
     case DecisionKind::kEngine:
       return "the engine is reachable again";
     case DecisionKind::kServer:

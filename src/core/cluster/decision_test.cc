@@ -57,8 +57,8 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
   apply(ChangeTopology{membership::MarkSuspect{seen(state_.topology(), "n1"), {}}, {{}, cause}},
         91);
   EXPECT_EQ(told(),
-            "n1 went from ACTIVE to SUSPECT: no heartbeat for 90.1s (limit 90s, doubled because it "
-            "was suspected 3 times of late)");
+            "n1 went from ACTIVE to SUSPECT: no heartbeat for 90.1s (limit 90s, doubled because "
+            "it was suspected 3 times recently)");
   EXPECT_EQ(last().cause->last_heartbeat_at, wall(1));
 
   cause.silence = 135s;
@@ -74,15 +74,14 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
   EXPECT_EQ(told(), "n1 was DOWN; a new process took its place and is JOINING");
   apply(ChangeTopology{beat(state_.topology(), "n1")}, 141);
   apply(ChangeTopology{membership::Drain{NodeId("n1"), false, {}}, {"admin ann", {}}}, 142);
-  EXPECT_EQ(told(), "n1 went from ACTIVE to DRAINING: somebody asked for it, asked by admin ann");
+  EXPECT_EQ(told(), "n1 went from ACTIVE to DRAINING: by request, asked by admin ann");
   apply(ChangeTopology{membership::SetDrain{NodeId("n1"), false, {}}, {"admin ann", {}}}, 143);
-  EXPECT_EQ(told(), "n1 went from DRAINING to ACTIVE: somebody asked for it, asked by admin ann");
+  EXPECT_EQ(told(), "n1 went from DRAINING to ACTIVE: by request, asked by admin ann");
   apply(ChangeTopology{registration("n1", 3)}, 143);
   apply(ChangeTopology{membership::SetDrain{NodeId("n1"), true, {}}, {"admin ann", {}}}, 143);
-  EXPECT_EQ(told(),
-            "n1 stays JOINING: somebody asked for it, asked by admin ann; it is to be drained");
+  EXPECT_EQ(told(), "n1 stays JOINING: by request, asked by admin ann; it is to be drained");
   apply(ChangeTopology{beat(state_.topology(), "n1")}, 143);
-  EXPECT_EQ(told(), "n1 went from JOINING to DRAINING: somebody asked for it");
+  EXPECT_EQ(told(), "n1 went from JOINING to DRAINING: by request");
   apply(ChangeTopology{membership::DeregisterNode{NodeId("n1"), {}, {}}}, 143);
   EXPECT_EQ(told(), "n1 was DRAINING and was removed");
   EXPECT_EQ(state_.decisions().about("n1").size(), 12U);
@@ -90,14 +89,14 @@ TEST_F(DecisionTest, EveryTransitionIsToldWithItsCause) {
 
 TEST_F(DecisionTest, LeadersOfTheServersAreToldFromTheFirstEntryOfTheirTerms) {
   state_.begin_term("s1", Epoch(1), at(0), wall(0));
-  EXPECT_EQ(told(), "s1 leads the servers, epoch 1: nobody led before");
+  EXPECT_EQ(told(), "s1 leads the servers, epoch 1: there was no leader before");
   apply(StorePut{"k", "v", AnyVersion{}, {}, {}}, 30);
   state_.begin_term("s2", Epoch(2), at(40), wall(40));
-  EXPECT_EQ(told(), "s2 leads the servers, epoch 2: s1 was not heard any more");
+  EXPECT_EQ(told(), "s2 leads the servers, epoch 2: s1 was no longer heard");
   apply(
-      Note{DecisionKind::kLeader, kServersSubject, Why::kResigned, "it was told to stop", {}, {}});
+      Note{DecisionKind::kLeader, kServersSubject, Why::kResigned, "it was asked to stop", {}, {}});
   state_.begin_term("s3", Epoch(3), at(50), wall(50));
-  EXPECT_EQ(told(), "s3 leads the servers, epoch 3: s2 handed over; it was told to stop");
+  EXPECT_EQ(told(), "s3 leads the servers, epoch 3: s2 handed over; it was asked to stop");
   EXPECT_EQ(state_.leadership().server, "s3");
   EXPECT_EQ(state_.leadership().since, at(50));
   EXPECT_EQ(state_.decisions().newest(), 3U);
@@ -106,11 +105,11 @@ TEST_F(DecisionTest, LeadersOfTheServersAreToldFromTheFirstEntryOfTheirTerms) {
 TEST_F(DecisionTest, ElectionsInTheStoreAreTold) {
   const std::string key = "plugin=coordinator/namespace=jobs/state.json";
   apply(StorePut{key, leading("w1", 1, 0), AnyVersion{}, {}, {}});
-  EXPECT_EQ(told(), "w1 leads namespace=jobs, epoch 1: nobody led before");
+  EXPECT_EQ(told(), "w1 leads namespace=jobs, epoch 1: there was no leader before");
   apply(StorePut{key, leading("w1", 1, 5), AnyVersion{}, {}, {}}, 5);
   EXPECT_EQ(state_.decisions().newest(), 1U) << "a renewal is no decision";
   apply(StorePut{key, leading("w2", 2, 30), AnyVersion{}, {}, {}}, 30);
-  EXPECT_EQ(told(), "w2 leads namespace=jobs, epoch 2: w1 was not heard any more");
+  EXPECT_EQ(told(), "w2 leads namespace=jobs, epoch 2: w1 was no longer heard");
   apply(StorePut{key, leading("w3", 3, 31), AnyVersion{}, {}, {}}, 31);
   EXPECT_EQ(last().kind, DecisionKind::kDisplaced);
   apply(StorePut{key, "no JSON", AnyVersion{}, {}, {}}, 32);

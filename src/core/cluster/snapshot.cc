@@ -181,8 +181,7 @@ Status SnapshotAssembler::add(std::string_view part) {
         break;
       default:
         // Something that a newer server keeps; to drop it would be to lose it for all.
-        return {Errc::kUnsupported,
-                "a newer server wrote this snapshot; upgrade this server before it can go on"};
+        return {Errc::kUnsupported, "a newer server wrote this snapshot; upgrade this server"};
     }
     if (!added) return added;
   }
@@ -230,8 +229,7 @@ Status SnapshotAssembler::add_header(std::string_view bytes) {
     }
   }
   if (format > kSnapshotVersion) {
-    return {Errc::kUnsupported,
-            "a newer server wrote this snapshot; upgrade this server before it can go on"};
+    return {Errc::kUnsupported, "a newer server wrote this snapshot; upgrade this server"};
   }
   if (in.failed() || format == 0) return corrupt("has a damaged header");
   begun_ = true;
@@ -295,8 +293,7 @@ Status SnapshotAssembler::add_key(std::string_view bytes) {
         entry.written_at = in.time();
         break;
       default:
-        return {Errc::kUnsupported,
-                "a newer server wrote this snapshot; upgrade this server before it can go on"};
+        return {Errc::kUnsupported, "a newer server wrote this snapshot; upgrade this server"};
     }
   }
   if (in.failed()) return corrupt("holds a damaged key");

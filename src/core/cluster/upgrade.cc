@@ -8,8 +8,8 @@ Status understood_by_all(std::uint64_t level, const std::map<std::string, Server
   if (level <= 1) return Done{};
   for (const auto& [id, server] : servers) {
     if (server.level >= level || attendance.silence(id, now) >= kAbsentAfter) continue;
-    return {Errc::kUnsupported, "this needs commands of level " + std::to_string(level) +
-                                    ", and the server " + id + " understands those up to level " +
+    return {Errc::kUnsupported, "this request needs commands of level " + std::to_string(level) +
+                                    ", and the server " + id + " supports only those up to level " +
                                     std::to_string(server.level) + "; upgrade it first"};
   }
   return Done{};

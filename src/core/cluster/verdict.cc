@@ -23,7 +23,7 @@ std::string missing(const std::map<std::string, Presence>& servers) {
   }
   if (gone.empty()) return {};
   return std::to_string(up) + " of " + std::to_string(servers.size()) + " servers up; start " +
-         gone + ", or remove what is gone for good";
+         gone + ", or remove servers that are gone for good";
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ TEST(VerdictTest, AHealthyServerSaysWhoIsMissing) {
   sight.servers = {{"s1", Presence::kPresent}, {"s2", Presence::kUnknown}};
   EXPECT_EQ(judge(sight), (Verdict{true, ""}));
   sight.servers["s3"] = Presence::kAbsent;
-  EXPECT_EQ(judge(sight),
-            (Verdict{true, "2 of 3 servers up; start s3, or remove what is gone for good"}));
+  EXPECT_EQ(
+      judge(sight),
+      (Verdict{true, "2 of 3 servers up; start s3, or remove servers that are gone for good"}));
 }
 
 }  // namespace verdict_test

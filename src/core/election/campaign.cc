@@ -112,7 +112,7 @@ bool Election::refuses_without_floor(MonoTime now) {
   // A state that tells nothing, where a floor should be and is not: no namespace is new like that.
   const bool gone = !damaged && !floor_->revision && !known_.state && seen_epoch_ == Epoch(0);
   if (!floor_->newer && !(unknown && (damaged || gone))) return false;
-  const std::string why = gone ? "metadata.json is gone" : floor_->problem;
+  const std::string why = gone ? "metadata.json is missing" : floor_->problem;
   step_.events.emplace_back(StateTrouble{
       (floor_->newer ? "the epoch floor cannot be read ("
                      : "neither the state nor the epoch floor can be read (") +

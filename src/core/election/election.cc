@@ -247,7 +247,7 @@ ElectionStep Election::store_went_back(MonoTime now) {
   note_lapse(now);
   doubted_until_ = now + longest_lease_seen_;
   step_.events.emplace_back(
-      StateTrouble{"the store went back in time, to an older copy or another store; nobody is "
+      StateTrouble{"the store went back in time, to an older copy or another store; no leader is "
                    "elected here before the longest lease, " +
                    format_duration(longest_lease_seen_) + ", has passed"});
   return finish();

@@ -247,7 +247,7 @@ TEST(ElectionRecoveryTest, AStateThatTellsNothingWithoutAFloorIsNoNewNamespace) 
   scene.workers_are({}, kStart + 15s);
   EXPECT_FALSE(scene.request);
   ASSERT_TRUE(scene.saw<StateTrouble>());
-  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("metadata.json is gone"), std::string::npos);
+  EXPECT_NE(scene.saw<StateTrouble>()->problem.find("metadata.json is missing"), std::string::npos);
 }
 
 TEST(ElectionRecoveryTest, AFloorOfALaterVersionIsNotOverwritten) {

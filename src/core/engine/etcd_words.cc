@@ -71,7 +71,7 @@ Diagnosis diagnose(std::string_view last_error, const std::string& directory,
     return {listen + " is in use by another program; choose another peer address or end it"};
   }
   if (holds(last_error, "cannot assign requested address") || holds(last_error, "no such host")) {
-    return {listen + " is no address of this machine; correct --peers or --peer-listen", true};
+    return {listen + " is not an address of this machine; correct --peers or --peer-listen", true};
   }
   if (holds(last_error, "permanently removed")) {
     return {"this server was removed from the cluster; to bring it back, move " + directory +
@@ -79,7 +79,7 @@ Diagnosis diagnose(std::string_view last_error, const std::string& directory,
             true};
   }
   if (holds(last_error, "already been bootstrapped")) {
-    return {"this server was a member before and its data are gone; start it with --join", true};
+    return {"this server was a member before, and its data is missing; start it with --join", true};
   }
   if (holds(last_error, "permission denied")) {
     return {"this user may not use " + directory + "; correct its owner or mode", true};
@@ -96,7 +96,7 @@ Diagnosis diagnose(std::string_view last_error, const std::string& directory,
     return {"the certificates do not fit (" + std::string(last_error) +
             "); check --cert, --key and --cacert"};
   }
-  if (last_error.empty()) return {"etcd ended without a word"};
+  if (last_error.empty()) return {"etcd ended without a message"};
   return {"etcd ended: " + std::string(last_error)};
 }
 

@@ -30,7 +30,7 @@ Result<AdmissionPlan> plan_admission(const Members& members, const Admission& re
   const Member* const there = find_url(members, request.peer_url);
   const Member* const same = find_name(members, request.name);
   if (same != nullptr && same != there) {
-    return {Errc::kInvalid, "a member " + request.name + " is there already, at " + same->peer_url +
+    return {Errc::kInvalid, "a member " + request.name + " exists already, at " + same->peer_url +
                                 "; remove it first, or choose another id"};
   }
   if (there != nullptr && there->name.empty()) return AdmissionPlan{Step::kReady, there->id};

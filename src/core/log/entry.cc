@@ -73,7 +73,7 @@ Result<Entry> decode_content(std::string_view content, std::string_view body) {
   }
   const bool sealed = header.kind == EntryKind::kSeal;
   if (reader.failed() || version == 0 || header.index == Index() || sealed != !!entry.seal) {
-    return {Errc::kCorrupt, "it is no entry of a log"};
+    return {Errc::kCorrupt, "it is not an entry of a log"};
   }
   // Servers of 0.1 took log time from their wall clocks, and wrote it once.
   header.wall = wall.value_or(wall_from_ms(to_ms(header.time)));

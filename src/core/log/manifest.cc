@@ -180,7 +180,7 @@ Result<Manifest> decode_manifest(std::string_view body) {
     return {Errc::kUnsupported, "a newer version of Muster wrote it"};
   }
   if (reader.failed() || version == 0 || manifest.log_id.empty() || manifest.origin.empty()) {
-    return {Errc::kCorrupt, "it is no manifest of a log"};
+    return {Errc::kCorrupt, "it is not a manifest of a log"};
   }
   const Index kept = manifest.previous ? manifest.previous->position.index : Index();
   if (manifest.floor > kept || (manifest.previous && !manifest.latest)) {
@@ -215,7 +215,7 @@ Result<SnapshotHead> decode_snapshot_head(std::string_view body) {
     return {Errc::kUnsupported, "a newer version of Muster wrote it"};
   }
   if (reader.failed() || version == 0 || head.position.index == Index()) {
-    return {Errc::kCorrupt, "it is no head of a snapshot"};
+    return {Errc::kCorrupt, "it is not a head of a snapshot"};
   }
   return head;
 }

@@ -207,10 +207,15 @@ Topology::Answer Topology::on(const RemoveJoining& command, Events& events) {
 Topology::Answer Topology::on(const Drain& command, Events& events) {
   NodeEntry* node = find_mutable(command.id);
   if (node == nullptr) return not_found(command.id);
-  if (node->state == NodeState::kDown) return wrong_state(*node, "there is nothing to drain");
+  if (node->state == NodeState::kDown)
+    return wrong_state(*node,
+                       "the node is not in the ring, so "
+                       "there is nothing to drain");
   if (command.cancel) {
     if (node->state == NodeState::kDraining && !node->drain_requested) {
-      return wrong_state(*node, "the node itself said so and must take it back itself");
+      return wrong_state(*node,
+                         "the node itself asked to be drained, so only the node can end "
+                         "that");
     }
     node->drain_requested = false;
     drains_.erase(command.id);
@@ -248,7 +253,7 @@ Topology::Answer Topology::undrain(NodeEntry* node, const NodeId& id, Events& ev
   }
   if (!node->drain_requested) {
     if (node->state != NodeState::kDraining) return Outcome{};
-    return wrong_state(*node, "the node itself said so and must take it back itself");
+    return wrong_state(*node, "the node itself asked to be drained, so only the node can end that");
   }
   drains_.erase(id);
   node->drain_requested = false;

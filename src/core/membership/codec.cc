@@ -29,8 +29,8 @@ Error corrupt(const char* what) {
 }
 
 Error newer(const char* what) {
-  return {Errc::kUnsupported, std::string("a newer server wrote this ") + what +
-                                  "; upgrade this server before it can go on"};
+  return {Errc::kUnsupported,
+          std::string("a newer server wrote this ") + what + "; upgrade this server"};
 }
 
 struct WriteBody {

@@ -97,8 +97,7 @@ Result<Topology> decode_snapshot(std::string_view bytes) {
   WireReader in(bytes);
   while (in.next()) read_field(in, format, image);
   if (format > kFormatVersion) {
-    return {Errc::kUnsupported,
-            "a newer server wrote this snapshot; upgrade this server before it can go on"};
+    return {Errc::kUnsupported, "a newer server wrote this snapshot; upgrade this server"};
   }
   if (in.failed() || format == 0) return corrupt;
   return Topology::restore(std::move(image));

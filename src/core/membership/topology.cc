@@ -69,8 +69,8 @@ Result<Slot> Topology::check_heartbeat(const NodeId& id, const Generation& gener
   }
   if (node->state == NodeState::kDown) {
     return {Errc::kConflict, "node " + id.value() +
-                                 " was silent too long and is DOWN; its work may have moved, so "
-                                 "register it with a new generation_id"};
+                                 " was silent for too long and is DOWN; its work may have moved, "
+                                 "so register it with a new generation_id"};
   }
   return node->slot;
 }

@@ -20,15 +20,16 @@ Status check_host(std::string_view header, const Address& listening, std::string
   if (asked) asked->host = normalized(asked->host);
   if (asked && asked->is_loopback()) return Done{};
   if (listening.is_loopback()) {
-    return {Errc::kDenied, "without certificates only this machine is answered; ask for localhost"};
+    return {Errc::kDenied,
+            "without certificates only requests from this machine are answered; "
+            "use the host localhost"};
   }
   const bool named =
       asked && (membership::is_ipv4(asked->host) || membership::is_ipv6(asked->host) ||
                 asked->host == normalized(own_name) || asked->host == normalized(listening.host));
   if (named) return Done{};
   return {Errc::kDenied,
-          "the request names another machine as its host; ask for this one by its "
-          "address, or as " +
+          "the request names another machine as its host; use this machine's address, or " +
               std::string(own_name)};
 }
 

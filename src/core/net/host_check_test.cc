@@ -34,8 +34,7 @@ TEST(HostCheckTest, AtOtherAddressesNumbersAndOwnNamesNameThisMachine) {
   EXPECT_TRUE(check("db.example:9002", "0.0.0.0:9002").is(Errc::kDenied));
   EXPECT_TRUE(check("evil.example:9002", "db.example:9002").is(Errc::kDenied));
   EXPECT_EQ(check("evil.example", "10.0.0.1:9002").error().message,
-            "the request names another machine as its host; ask for this one by its address, or as "
-            "Node1");
+            "the request names another machine as its host; use this machine's address, or Node1");
 }
 
 }  // namespace host_check_test

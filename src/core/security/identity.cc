@@ -35,7 +35,7 @@ Status add_carried(Identity& who, std::string_view text) {
   if (prefix) text.remove_suffix(1);
   // What may begin an id is an id itself, once a hyphen at its end is followed by something.
   if (!validate_node_id(prefix ? std::string(text) + "0" : std::string(text)) || text.empty()) {
-    return {Errc::kInvalid, "an agent carries ids such as node-1, or beginnings such as rack7-*"};
+    return {Errc::kInvalid, "an agent carries ids such as node-1, or prefixes such as rack7-*"};
   }
   (prefix ? who.carried_prefixes : who.carried_ids).emplace_back(text);
   return Done{};
@@ -102,13 +102,13 @@ Result<Identity> identify(const CertificateNames& names) {
   }
   who.id = names.common_names.front();
   if (const Status valid = validate_node_id(who.id); !valid) {
-    return denied("the certificate's common name is no id: " + valid.error().message);
+    return denied("the certificate's common name is not an id: " + valid.error().message);
   }
   for (const auto* list : {&names.dns_names, &names.ip_addresses}) {
     for (const std::string& address : *list) {
       // One that stands for many hosts would let its holder be any of them to who compares names.
       if (address.find('*') != std::string::npos) {
-        return denied("the certificate holds a wildcard name; it must name each of its hosts");
+        return denied("the certificate has a wildcard name; it must name each of its hosts");
       }
       // Others that are the address of no node serve other purposes.
       if (validate_address(address)) who.addresses.push_back(canonical_address(address));
@@ -132,8 +132,7 @@ Status may_speak_for(const Identity& who, std::string_view node_id) {
       return denied("the certificate of agent " + who.id + " does not carry node " + id +
                     "; it carries " + describe_carried(who));
     case Role::kReader:
-      return denied("the certificate of reader " + who.id + " speaks for no node, and not for " +
-                    id);
+      return denied("the certificate of reader " + who.id + " may not speak for " + id);
   }
   return denied("the role is unknown");
 }
@@ -176,7 +175,7 @@ Result<std::vector<std::string>> identity_uris(Role role, std::span<const std::s
   }
   if (Status status = check_carried(who); !status) {
     return {Errc::kInvalid, role == Role::kAgent
-                                ? "an agent needs the ids or beginnings of ids that it carries"
+                                ? "an agent needs the ids, or prefixes of ids, that it carries"
                                 : "only an agent carries other nodes"};
   }
   return uris;

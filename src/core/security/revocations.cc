@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kSkew = 5min;
 
 Error corrupt(const IssuerRevocations& list, const std::string& what) {
-  return {Errc::kCorrupt, "the list of revoked certificates of " + list.issuer + " " + what};
+  return {Errc::kCorrupt, "the revocation list of " + list.issuer + " " + what};
 }
 
 /// Two lists under one name: the authority has changed its key. Both hold.
@@ -26,10 +26,10 @@ void merge(IssuerRevocations& into, IssuerRevocations&& other) {
 
 Status Revocations::check(const IssuerRevocations& list, WallTime wall) const {
   if (list.this_update > wall + std::chrono::ceil<std::chrono::milliseconds>(kSkew)) {
-    return corrupt(list, "is not in force yet; compare this machine's clock with its authority's");
+    return corrupt(list, "is not in force yet; compare the clocks of this machine and of its CA");
   }
   if (wall >= list.next_update) {
-    return corrupt(list, "has run out; have its authority make a new one");
+    return corrupt(list, "has expired; have its CA issue a new one");
   }
   const auto known = newest_.find({list.issuer, list.key});
   if (known != newest_.end() && list.this_update < known->second) {
@@ -92,13 +92,13 @@ Standing Revocations::standing(const std::string& issuer, const std::string& ser
 }
 
 std::optional<std::string> Revocations::closed_because(MonoTime now, WallTime wall) const {
-  if (!accepted_at_) return "there is no list of revoked certificates yet";
+  if (!accepted_at_) return "there is no revocation list yet";
   if (now - *accepted_at_ >= options_.max_age) {
-    return "no list of revoked certificates could be had for " + format_duration(options_.max_age);
+    return "no revocation list could be fetched for " + format_duration(options_.max_age);
   }
   for (const auto& [issuer, list] : by_issuer_) {
     if (wall >= list.next_update) {
-      return "the list of revoked certificates of " + issuer + " has run out";
+      return "the revocation list of " + issuer + " has expired";
     }
   }
   return std::nullopt;

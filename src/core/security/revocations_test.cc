@@ -39,7 +39,7 @@ class RevocationsTest : public ::testing::Test {
 
 TEST_F(RevocationsTest, NothingIsGoodBeforeTheFirstList) {
   EXPECT_EQ(at(0s, "1"), Standing::kUnknown);
-  EXPECT_THAT(closed(0s).value(), HasSubstr("no list of revoked certificates yet"));
+  EXPECT_THAT(closed(0s).value(), HasSubstr("no revocation list yet"));
 }
 
 TEST_F(RevocationsTest, AListTellsGoodFromRevoked) {
@@ -111,10 +111,10 @@ TEST_F(RevocationsTest, AListEndsAtItsNextUpdateHoweverFreshlyItWasRead) {
   ASSERT_TRUE(accept(brief).ok());
   EXPECT_EQ(at(10min - 1ms, "ac"), Standing::kGood);
   EXPECT_EQ(at(10min, "ac"), Standing::kUnknown);
-  EXPECT_THAT(closed(10min).value(), HasSubstr("CN=A has run out"));
+  EXPECT_THAT(closed(10min).value(), HasSubstr("CN=A has expired"));
   const Status again = accept(brief, 10min);
   EXPECT_TRUE(again.is(Errc::kCorrupt));
-  EXPECT_THAT(again.error().message, HasSubstr("has run out"));
+  EXPECT_THAT(again.error().message, HasSubstr("has expired"));
 }
 
 TEST_F(RevocationsTest, AnOlderListBringsNobodyBack) {
@@ -167,7 +167,7 @@ TEST_F(RevocationsTest, OfTwoListsUnderOneNameTheOneThatExpiresFirstCounts) {
     ASSERT_TRUE(revocations.accept(both, kStart, kNoon).ok());
     EXPECT_EQ(at(10min - 1ms, "ac"), Standing::kGood);
     EXPECT_EQ(at(10min, "ac"), Standing::kUnknown);
-    EXPECT_THAT(closed(10min).value_or(""), HasSubstr("CN=A has run out"));
+    EXPECT_THAT(closed(10min).value_or(""), HasSubstr("CN=A has expired"));
   }
 }
 

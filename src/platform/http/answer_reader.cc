@@ -144,7 +144,7 @@ void AnswerReader::framing_header(std::string_view name, std::string_view value)
   if (name == "content-length") {
     length(value);
   } else if (name == "transfer-encoding") {
-    if (chunked_ || to_lower(value) != "chunked") return invalid("its coding is not known");
+    if (chunked_ || to_lower(value) != "chunked") return invalid("its transfer coding is unknown");
     chunked_ = true;
   } else if (name == "connection") {
     if (lists(value, "close")) {
@@ -162,10 +162,10 @@ void AnswerReader::length(std::string_view value) {
 }
 
 void AnswerReader::head_ends() {
-  if (chunked_ && (length_ || old_)) return invalid("it has chunks where it must not");
+  if (chunked_ && (length_ || old_)) return invalid("it has chunks where none are allowed");
   const int status = answer_.status;
   // Nobody was asked to change the protocol.
-  if (status == 101) return invalid("it changes the protocol");
+  if (status == 101) return invalid("it switches the protocol");
   if (status < 200) {
     part_ = Part::kStatus;
     return;

@@ -127,7 +127,7 @@ ClientConnection::Io ClientConnection::pass_tunnel() {
   if (tunnel_answer_->state() == AnswerReader::State::kReading) return io;
   const std::string proxy = "the proxy " + route_.proxy->authority;
   if (tunnel_answer_->state() != AnswerReader::State::kDone || surplus_ || !unsent_.empty()) {
-    fail({proxy + " did not answer as one"});
+    fail({proxy + " did not answer like an HTTP server"});
     return Io::kAgain;
   }
   const int status = tunnel_answer_->take().status;

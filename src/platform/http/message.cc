@@ -133,14 +133,14 @@ Parsed take_request(std::string& bytes) {
   if (end == bytes.npos) return {};
   Request request;
   if (!read_head(std::string_view(bytes).substr(0, end), request)) {
-    return {{}, refusal(400, "this is not a request of HTTP/1.1")};
+    return {{}, refusal(400, "this is not an HTTP/1.1 request")};
   }
   if (request.method != "GET" && request.method != "HEAD") {
-    return {{}, refusal(405, "everything here is read-only: use GET")};
+    return {{}, refusal(405, "this server is read-only: use GET")};
   }
   const std::string length = request.header("content-length");
   if (!request.header("transfer-encoding").empty() || (!length.empty() && length != "0")) {
-    return {{}, refusal(413, "a request here has no body")};
+    return {{}, refusal(413, "a request must have no body")};
   }
   bytes.erase(0, end + 4);
   return {std::move(request), {}};

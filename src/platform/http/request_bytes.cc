@@ -45,7 +45,7 @@ Result<Route> route_of(const HttpRequest& request, const Environment& environmen
 }
 
 Result<std::string> request_bytes(const HttpRequest& request, const Route& route) {
-  if (!is_token(request.method)) return invalid("the method is not one of HTTP");
+  if (!is_token(request.method)) return invalid("the method is not an HTTP method");
   const bool absolute = route.proxy && !route.tunnel();
   std::string head;
   head.reserve(512 + request.body.size());

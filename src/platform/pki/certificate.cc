@@ -24,7 +24,7 @@ Status read_common_names(const X509* certificate, CertificateFacts& facts) {
     unsigned char* utf8 = nullptr;
     const int size =
         ASN1_STRING_to_UTF8(&utf8, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
-    if (size < 0) return openssl_failure(Errc::kInvalid, "the certificate's name is not text");
+    if (size < 0) return openssl_failure(Errc::kInvalid, "the certificate's subject is not text");
     facts.common_names.emplace_back(reinterpret_cast<const char*>(utf8),
                                     static_cast<std::size_t>(size));
     OPENSSL_free(utf8);

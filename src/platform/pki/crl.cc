@@ -13,7 +13,7 @@ namespace muster::pki {
 namespace {
 
 Error corrupt(const std::string& what) {
-  return {Errc::kCorrupt, "the list of revoked certificates " + what};
+  return {Errc::kCorrupt, "the revocation list " + what};
 }
 
 bool is_signed_by(X509_CRL* list, const Certificate& authority) {
@@ -39,13 +39,12 @@ Result<RevocationList> read_verified(X509_CRL* list, std::span<const Certificate
     break;
   }
   ERR_clear_error();
-  if (read.key.empty())
-    return corrupt("of " + read.issuer + " is not signed by an authority in use");
+  if (read.key.empty()) return corrupt("of " + read.issuer + " is not signed by a CA in use");
   if (X509_CRL_get_ext_by_critical(list, 1, -1) >= 0) {
     return corrupt("of " + read.issuer + " is not complete: it has a critical extension");
   }
   if (X509_CRL_get0_nextUpdate(list) == nullptr) {
-    return corrupt("of " + read.issuer + " does not say when the next one comes");
+    return corrupt("of " + read.issuer + " has no date for its next update");
   }
   const auto from = to_wall_time(X509_CRL_get0_lastUpdate(list));
   const auto next = to_wall_time(X509_CRL_get0_nextUpdate(list));
@@ -69,8 +68,7 @@ Result<std::vector<OwnedCrl>> parse(std::string_view bytes) {
   if (bytes.find("-----BEGIN ") == std::string_view::npos) {
     lists.emplace_back(d2i_X509_CRL_bio(bio.get(), nullptr));
     if (lists.back() == nullptr || BIO_pending(bio.get()) != 0) {
-      return openssl_failure(Errc::kCorrupt,
-                             "the list of revoked certificates is neither PEM nor DER");
+      return openssl_failure(Errc::kCorrupt, "the revocation list is neither PEM nor DER");
     }
     return lists;
   }
@@ -80,7 +78,7 @@ Result<std::vector<OwnedCrl>> parse(std::string_view bytes) {
   }
   // Only the end of the text ends a bundle in order; anything else hides lists after it.
   if (lists.empty() || ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE) {
-    return openssl_failure(Errc::kCorrupt, "the list of revoked certificates cannot be read");
+    return openssl_failure(Errc::kCorrupt, "the revocation list cannot be read");
   }
   ERR_clear_error();
   return lists;
@@ -140,7 +138,7 @@ Result<std::string> make_revocation_list(const RevocationOrder& order, const Cer
   good = good && X509_CRL_sort(list) == 1 && add_extensions(list, authority.get(), order.number) &&
          X509_CRL_sign(list, key.get(), EVP_sha256()) != 0 &&
          PEM_write_bio_X509_CRL(bio.get(), list) == 1;
-  if (!good) return openssl_failure(Errc::kInvalid, "cannot make the list of revoked certificates");
+  if (!good) return openssl_failure(Errc::kInvalid, "cannot make the revocation list");
   return written(bio.get());
 }
 

@@ -124,7 +124,7 @@ Result<std::string> bundle_p12(const std::string& name, const std::string& passw
       password.c_str(), name.c_str(), key.get(), certificate.get(), others.get(), 0, 0, 0, 0, 0));
   const OwnedBio bio = writer();
   if (bundle == nullptr || i2d_PKCS12_bio(bio.get(), bundle.get()) != 1) {
-    return openssl_failure(Errc::kUnavailable, "cannot make the file for browsers");
+    return openssl_failure(Errc::kUnavailable, "cannot make the PKCS#12 file");
   }
   return written(bio.get());
 }

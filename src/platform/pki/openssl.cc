@@ -64,7 +64,7 @@ OwnedInteger integer_from_hex(const std::string& hex) {
 Result<WallTime> to_wall_time(const ASN1_TIME* time) {
   std::tm parts{};
   if (time == nullptr || ASN1_TIME_to_tm(time, &parts) != 1) {
-    return {Errc::kCorrupt, "a time of it cannot be read"};
+    return {Errc::kCorrupt, "one of its times cannot be read"};
   }
   return wall_from_ms(std::int64_t{::timegm(&parts)} * 1000);
 }

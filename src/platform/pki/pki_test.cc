@@ -183,7 +183,7 @@ TEST(RevocationListTest, OneOfAnotherAuthorityIsRefusedEvenUnderTheSameName) {
   const Pair other = authority();
   const auto forged = read_revocation_lists(list_of(other, {}), bundle(ca));
   EXPECT_TRUE(forged.is(Errc::kCorrupt));
-  EXPECT_THAT(forged.error().message, HasSubstr("is not signed by an authority in use"));
+  EXPECT_THAT(forged.error().message, HasSubstr("is not signed by a CA in use"));
   EXPECT_TRUE(read_revocation_lists(list_of(authority("B"), {}), bundle(ca)).is(Errc::kCorrupt));
   EXPECT_TRUE(read_revocation_lists(list_of(ca, {}), {}).is(Errc::kCorrupt));
 }

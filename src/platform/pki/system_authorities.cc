@@ -64,7 +64,7 @@ Result<Authorities> read_authorities(const FileMark& mark) {
   const bool usable = mark.path.empty() ? X509_STORE_set_default_paths(store.get()) == 1
                                         : X509_STORE_load_file(store.get(), mark.path.c_str()) == 1;
   if (usable) return store;
-  return openssl_failure(Errc::kInvalid, "the system's authorities cannot be used" +
+  return openssl_failure(Errc::kInvalid, "the system's CA certificates cannot be used" +
                                              (mark.path.empty() ? "" : " (" + mark.path + ")"));
 }
 

@@ -38,7 +38,7 @@ Status believe(SSL_CTX& context, const std::string& authorities) {
   if (!all) return all.error();
   for (const Certificate& each : *all) {
     if (X509_STORE_add_cert(SSL_CTX_get_cert_store(&context), each.get()) != 1) {
-      return unusable("an authority cannot be used");
+      return unusable("a CA certificate cannot be used");
     }
   }
   return Done{};
@@ -56,7 +56,7 @@ Status show(SSL_CTX& context, const TlsTexts& texts) {
   }
   if (!shown) return unusable("the certificate cannot be used");
   if (SSL_CTX_use_PrivateKey(&context, key->get()) == 1) return Done{};
-  return unusable("the key cannot be used");
+  return unusable("the private key cannot be used");
 }
 
 bool offer(SSL_CTX& context, const std::string& protocol) {
@@ -164,7 +164,7 @@ Result<SslPtr> ClientTls::to(const std::string& host) {
   const Status usable = look();
   const std::string complaint = usable ? std::string() : usable.error().message;
   if (complaint != complaint_ && !complaint.empty()) {
-    log_warn("the former certificate and authorities stay in use", {{"reason", complaint}});
+    log_warn("the previous certificate and CA certificates stay in use", {{"reason", complaint}});
   }
   complaint_ = complaint;
   return tls_to(*context_, host);

@@ -45,7 +45,7 @@ struct TlsFailure {
 /// OpenSSL's errors of this thread away.
 [[nodiscard]] TlsFailure tls_failure(const SSL* ssl, int system_error);
 /// What TlsFailure::text and connections without TLS say of a connection that was closed.
-inline constexpr const char* kClosedByOther = "the other side closed the connection";
+inline constexpr const char* kClosedByOther = "the peer closed the connection";
 
 /// The TLS of a client's connections, from files. They are looked at for each new connection, so
 /// that a program outlives its certificate: what cannot be used, such as a half that was replaced

@@ -41,7 +41,9 @@ Status check_pair(const TlsFiles& files, const TlsTexts& texts) {
 
 Result<TlsTexts> read_tls_files(const TlsFiles& files) {
   if (files.cert.empty() != files.key.empty()) {
-    return {Errc::kInvalid, "a certificate and its key belong together: give both or neither"};
+    return {Errc::kInvalid,
+            "a certificate and its private key belong together: give both or "
+            "neither"};
   }
   const auto ca = read_file(files.ca);
   const auto cert = read_file(files.cert);

@@ -33,7 +33,7 @@ void Admissions::check(const Admission& request, AdmissionPlan plan, Members mem
         const PeerView& view = views.begin()->second;
         if (view.kind == PeerView::Kind::kMember) {
           return done(Error{Errc::kInvalid, "a member runs at " + request.peer_url +
-                                                ", so that nobody else can join from there"});
+                                                ", so no other server can join with that address"});
         }
         if (view.kind != PeerView::Kind::kWaiting || view.name != request.name) {
           return done(Error{Errc::kUnavailable, request.name + " does not answer at " +

@@ -58,7 +58,7 @@ Result<std::string> suite_that_cannot_be(const std::string& cert_file) {
   if (!file) return {Errc::kInvalid, "cannot read the certificate " + cert_file};
   const std::unique_ptr<X509, void (*)(X509*)> cert(
       PEM_read_X509(file.get(), nullptr, nullptr, nullptr), X509_free);
-  if (!cert) return {Errc::kInvalid, cert_file + " holds no certificate in PEM form"};
+  if (!cert) return {Errc::kInvalid, cert_file + " contains no certificate in PEM form"};
   const EVP_PKEY* key = X509_get0_pubkey(cert.get());
   const bool rsa = key != nullptr && EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA;
   return std::string(rsa ? "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"

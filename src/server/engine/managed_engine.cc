@@ -80,7 +80,7 @@ ManagedEngine::~ManagedEngine() = default;
 void ManagedEngine::start(Ready ready, Ended ended) {
   ready_ = std::move(ready);
   ended_ = std::move(ended);
-  enter(State::kStarting, "looking at the data directory");
+  enter(State::kStarting, "reading the data directory");
   start_limit_.arm(options_.start_timeout, [this] { on_start_limit(); });
   if (options_.socket().size() >= sizeof(sockaddr_un::sun_path)) {
     return give_up({Errc::kInvalid, "the path of the data directory " + options_.data_dir +

@@ -46,7 +46,9 @@ Result<std::uint16_t> RollCall::start(const Address& listen, const TlsFiles& tls
   if (!tls.cert.empty()) {
     const http::TlsContext context = for_servers_only(tls);
     if (!context) {
-      return {Errc::kInvalid, "the certificates do not fit; check --cert, --key and --cacert"};
+      return {Errc::kInvalid,
+              "the certificates do not fit together; check --cert, --key and "
+              "--cacert"};
     }
     options.tls = [context] { return context; };
   }

@@ -68,12 +68,12 @@ void StartSearch::decide(StartPlan plan) {
 void StartSearch::ask(std::vector<std::string> contacts) {
   std::erase(contacts, options_.contact);
   if (contacts.empty()) {
-    return again("this server has no data and the cluster names nobody to ask for admission");
+    return again("this server has no data, and the cluster names no server to ask for admission");
   }
   if (!options_.ask) {
     return finish({Errc::kUnsupported,
-                   "this server has no data and must be admitted by the others, which it has no "
-                   "way to ask"});
+                   "this server has no data and must be admitted by the others, but it has no way "
+                   "to ask them"});
   }
   words_ = "asking for admission to the cluster";
   options_.ask(std::move(contacts), {options_.name, options_.peer_url(options_.peer)},

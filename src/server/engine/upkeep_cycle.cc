@@ -97,7 +97,7 @@ void UpkeepCycle::fail(const Error& error) {
 Callback<Done> UpkeepCycle::note(const char* what) {
   return lifetime_.wrap([this, what](const Result<Done>& done) {
     if (done) return;
-    log_warn("engine upkeep failed; it is tried again",
+    log_warn("engine upkeep failed; trying again",
              {{"member", options_.name}, {"what", what}, {"why", done.error().message}});
   });
 }

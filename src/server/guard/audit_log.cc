@@ -57,7 +57,7 @@ void AuditLog::rotate() {
     std::rename(numbered(i - 1).c_str(), numbered(i).c_str());
   }
   if (std::rename(fresh.c_str(), options_.path.c_str()) != 0) {
-    log_error("the audit log goes on under another name",
+    log_error("the audit log continues under another name",
               {{"file", fresh}, {"reason", std::generic_category().message(errno)}});
   }
   file_ = std::move(file);

@@ -7,7 +7,7 @@ namespace {
 constexpr std::size_t kClaimedMax = 64;
 
 Status not_let_in() {
-  return {Errc::kDenied, "nobody has looked at who is calling"};
+  return {Errc::kDenied, "the caller has not been authenticated"};
 }
 
 }  // namespace

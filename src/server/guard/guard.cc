@@ -96,13 +96,13 @@ const char* words(LimitedCall what) {
     case LimitedCall::kDeregister:
       return "deregisters too often";
     case LimitedCall::kGetTopology:
-      return "asks for the topology too often";
+      return "reads the topology too often";
     case LimitedCall::kRead:
       return "reads too often";
     case LimitedCall::kWrite:
-      return "writes, with all others, too often";
+      return "writes too often, together with all other clients";
   }
-  return "asks too often";
+  return "sends requests too often";
 }
 
 /// Whether it is counted for each node that the client speaks for.
@@ -230,10 +230,10 @@ void Guard::recheck() {
   }
   for (const rpc::CallPtr& call : ended) {
     ++counts_.streams_ended;
-    log_info("an open call was ended, its certificate counts no more",
+    log_info("an open call was ended: its certificate is no longer valid",
              {{"method", call->method()}, {"caller", call->caller()->name()}});
     call->finish({rpc::Code::kPermissionDenied,
-                  "the certificate of " + call->caller()->name() + " counts no more",
+                  "the certificate of " + call->caller()->name() + " is no longer valid",
                   {}});
   }
   // One who does not read would otherwise keep its call open, with all that was written to it.
@@ -278,7 +278,7 @@ bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
   if (!limits_->open_call(key)) {
     count_limited("calls");
     call->turn_away({rpc::Code::kResourceExhausted,
-                     caller.name() + " has as many calls open as it may",
+                     caller.name() + " has as many open calls as the limit allows",
                      {},
                      1s});
     return false;
@@ -312,7 +312,7 @@ bool Guard::open_watch(const rpc::CallPtr& call) {
   if (!limits_->open_watch(key)) {
     count_limited("watches");
     call->finish({rpc::Code::kResourceExhausted,
-                  caller->name() + " has as many watches open as it may",
+                  caller->name() + " has as many open watches as the limit allows",
                   {},
                   1s});
     return false;

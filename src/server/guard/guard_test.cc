@@ -179,7 +179,7 @@ TEST_F(GuardTest, ARequestRefusedForWantOfALeaderCostsNothing) {
     const auto each = call(kRegister);
     ASSERT_TRUE(guard.admit(each));
     ASSERT_TRUE(guard.charge(each, LimitedCall::kRegister, "n1"));
-    each->finish({Code::kUnavailable, "nobody leads at this moment; try again", {}});
+    each->finish({Code::kUnavailable, "no server leads at this moment; try again", {}});
   }
 }
 
@@ -330,7 +330,7 @@ TEST_F(GuardTest, AServerShowsAServersCertificateOfItsOwnName) {
     const Status started = TlsKeeper(loop_, options).start();
     return started ? std::string() : started.error().message;
   };
-  EXPECT_THAT(start("n1", client("node", "n1")), HasSubstr("one of the role server"));
+  EXPECT_THAT(start("n1", client("node", "n1")), HasSubstr("one with the role server"));
   EXPECT_THAT(start("s2", client("server", "s2")), HasSubstr("serverAuth"));
   EXPECT_THAT(start("s2", ca_.issue("s2", {"muster:role:server"})),
               HasSubstr(security::kServerName));

@@ -190,7 +190,7 @@ void Api::ring_plan(const http::ExchangePtr& exchange) {
   const std::vector<std::string> remove = ids_in(exchange->request().parameter("remove"));
   const std::vector<std::string> add = ids_in(exchange->request().parameter("add"));
   if (remove.empty() && add.empty()) {
-    return refuse(exchange, 400, "say what changes: remove=ID,… or add=ID,…");
+    return refuse(exchange, 400, "name the change: remove=ID,… or add=ID,…");
   }
   for (const auto* ids : {&remove, &add}) {
     for (const std::string& id : *ids) {
@@ -275,7 +275,7 @@ void Api::series(const http::ExchangePtr& exchange) {
 }
 
 void Api::events(const http::ExchangePtr& exchange) {
-  if (streams_.full()) return refuse(exchange, 503, "too many pages listen already");
+  if (streams_.full()) return refuse(exchange, 503, "too many event streams are open");
   const auto has = parse_unsigned(exchange->request().header("last-event-id")).value_or(0);
   Query query;
   query.flush = true;

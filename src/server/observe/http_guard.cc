@@ -9,10 +9,12 @@ namespace muster::server {
 
 Status may_ask(const TlsKeeper& tls, const http::Request& request, WallTime now) {
   const auto call = security::call_of_path(request.path);
-  if (!call) return {Errc::kDenied, "nobody may ask for such a path"};
+  if (!call) return {Errc::kDenied, "no role may request this path"};
   if (security::allowed_without_certificate(*call)) return Done{};
   if (request.certificate.empty()) {
-    return {Errc::kDenied, "show a certificate of the role reader or admin; none was shown"};
+    return {Errc::kDenied,
+            "a certificate with the role reader or admin is required; none was "
+            "shown"};
   }
   const auto peer = tls.read(request.certificate);
   if (!peer) return peer.error();

@@ -17,7 +17,7 @@ constexpr Duration kBackoffMax = 1s;
 
 RpcStatus status_of(const Outcome& outcome) {
   if (outcome.word == Outcome::Word::kNeverLeft) {
-    return {Code::kUnavailable, "the leader cannot be reached: " + outcome.message, {}};
+    return {Code::kUnavailable, "the leader is unreachable: " + outcome.message, {}};
   }
   // Something between the servers may speak in the other one's place, and only the other one knows
   // that it has changed nothing.
@@ -53,7 +53,7 @@ void PeerClient::call(const std::string& address, const std::string& method, std
     if (!to) {
       channels_.erase(address);
       return loop_.post(lifetime_.wrap([done = std::move(done), why = to.error().message] {
-        done({Code::kUnavailable, "the leader cannot be reached: " + why, {}}, {});
+        done({Code::kUnavailable, "the leader is unreachable: " + why, {}}, {});
       }));
     }
     ChannelOptions options{.host = to->host, .port = to->port, .authority = address};

@@ -69,7 +69,7 @@ class TestingCall final : public Call {
   /// The client is gone, or has taken its answer.
   void end() {
     if (std::exchange(over_, true)) return;
-    tell_ended({Code::kCancelled, "the client went away", {}});
+    tell_ended({Code::kCancelled, "the client disconnected", {}});
     tell_gone();
     if (const auto over = std::exchange(on_over_, {})) over();
   }

@@ -143,7 +143,7 @@ void AdminService::TransferLeadership(const rpc::CallPtr& call,
   rpc::reply(call, response);
   if (request.to() == own_id_) return;
   actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())),
-                     "a transfer was asked for by " + Cluster::asked_by(call));
+                     "a transfer was requested by " + Cluster::asked_by(call));
 }
 
 void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request) {

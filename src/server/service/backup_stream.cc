@@ -29,9 +29,9 @@ void BackupStream::start() {
 }
 
 Status BackupStream::take(std::string_view bytes) {
-  if (call_->over()) return {Errc::kCancelled, "the client is gone"};
+  if (call_->over()) return {Errc::kCancelled, "the client disconnected"};
   if (waiting_bytes_ + bytes.size() > kWaitingBytesMax) {
-    return {Errc::kThrottled, "the backup is read too slowly; read faster, or nearer"};
+    return {Errc::kThrottled, "the client reads the backup too slowly"};
   }
   waiting_bytes_ += bytes.size();
   waiting_.emplace_back(bytes);

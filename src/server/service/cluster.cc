@@ -27,7 +27,7 @@ bool may_pass(const rpc::RpcStatus& status) {
 /// A refusal by a server that does not lead and may not pass the call on.
 rpc::RpcStatus not_leading(const LeaderView& leader) {
   if (leader.self || leader.address.empty()) {
-    return {rpc::Code::kUnavailable, "nobody leads at this moment; try again", {}};
+    return {rpc::Code::kUnavailable, "no server leads at this moment; try again", {}};
   }
   return {rpc::Code::kFailedPrecondition,
           "this server does not lead; ask " + leader.id + " at " + leader.address, leader.address};

@@ -264,7 +264,7 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
         }
         v1::HeartbeatBatchResponse response;
         if (!response.ParseFromString(own)) {
-          return call->finish({rpc::Code::kInternal, "the leader's answer cannot be read", {}});
+          return call->finish({rpc::Code::kInternal, "the leader's answer cannot be decoded", {}});
         }
         complete(std::move(response));
       });

@@ -110,7 +110,7 @@ Status StoreService::room_for(const cluster::StorePut& command) const {
       cluster::kStoreBytesMax) {
     return Done{};
   }
-  return {Errc::kThrottled, "the store is full (256 MiB); remove what is not needed"};
+  return {Errc::kThrottled, "the store is full (256 MiB); remove keys that are not needed"};
 }
 
 void StoreService::PutStream(const rpc::CallPtr& call) {

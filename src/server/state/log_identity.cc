@@ -22,7 +22,7 @@ Result<std::string> read_line(const std::string& path, const std::string& of_wha
   const auto odd = [](unsigned char c) { return std::isgraph(c) == 0; };
   if (id->empty() || std::any_of(id->begin(), id->end(), odd)) {
     return {Errc::kCorrupt, path + " does not hold the id of a " + of_what +
-                                "; when this server is to begin anew, remove that file"};
+                                "; to let this server begin anew, remove that file"};
   }
   return id;
 }
@@ -56,11 +56,10 @@ Status claim_directory(const std::string& data_dir, const std::string& server) {
   if (!owner) return owner.error();
   if (owner->empty()) return write_line(data_dir, kServerFile, server);
   if (*owner == server) return Done{};
-  return {Errc::kConflict, "--data-dir " + data_dir + " belongs to server " + *owner +
-                               ", and this is server " + server +
-                               "; give each server a directory of its own, or start this one with "
-                               "--id " +
-                               *owner};
+  return {Errc::kConflict,
+          "--data-dir " + data_dir + " belongs to server " + *owner + ", and this is server " +
+              server + "; give each server its own directory, or start this one with --id " +
+              *owner};
 }
 
 }  // namespace muster::server

@@ -26,8 +26,8 @@ constexpr Duration kTargetLookInterval = 200ms;
 Status check_target(const std::string& target) {
   if (target == "managed") {
     return {Errc::kInvalid,
-            "a managed engine has no address to move to; docs/operating.md says how a backup is "
-            "restored into one"};
+            "a managed engine has no address and cannot be a target; docs/operating.md says how "
+            "to restore a backup into one"};
   }
   const auto url = Url::parse(target);
   if (!url) return url.error();
@@ -36,7 +36,7 @@ Status check_target(const std::string& target) {
             "the address of the new engine is kept in the log and must not hold a password"};
   }
   if (url->scheme != "file" && url->scheme != "etcd" && url->scheme != "s3") {
-    return {Errc::kInvalid, target + " is no engine: file:///dir, etcd://… or s3://…"};
+    return {Errc::kInvalid, target + " is not an engine; write file:///dir, etcd://… or s3://…"};
   }
   return Done{};
 }
@@ -59,7 +59,7 @@ Status check_directory(const std::string& target) {
   for (const auto& entry : std::filesystem::directory_iterator(url->path, absent)) {
     const std::string name = entry.path().filename();
     if (std::find(kOwn.begin(), kOwn.end(), name) == kOwn.end()) {
-      return {Errc::kConflict, target + " is not empty: " + name + " is there. Choose another one"};
+      return {Errc::kConflict, target + " is not empty: " + name + " exists. Choose another one"};
     }
   }
   return Done{};
@@ -68,7 +68,9 @@ Status check_directory(const std::string& target) {
 }  // namespace
 
 std::string moving_to(const std::string& target) {
-  return "the log is moving to " + target + "; this server ends by itself when everything is there";
+  return "the log is moving to " + target +
+         "; this server ends by itself when the copy is "
+         "complete";
 }
 
 LogMover::LogMover(Surroundings surroundings)
@@ -211,8 +213,8 @@ void LogMover::look(const rlog::Seal& seal, Callback<Done> done) {
         if (found.is(Errc::kNotFound)) {
           return cannot_see(seal,
                             {Errc::kConflict, "the log was sealed to move to " + seal.target +
-                                                  ", but seen from here that place has no log; "
-                                                  "look from where the move was begun"},
+                                                  ", but from this machine that place has no log; "
+                                                  "check from the machine where the move began"},
                             done);
         }
         if (!found) {

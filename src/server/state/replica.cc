@@ -149,7 +149,7 @@ void Replica::on(const rlog::Event& event) {
   } else if (const auto* reloaded = std::get_if<rlog::Reloaded>(&event)) {
     log_info("state loaded", {{"index", std::to_string(reloaded->index.value())}});
   } else if (const auto* delayed = std::get_if<rlog::Delayed>(&event)) {
-    log_warn("loading the state waits for the engine", {{"error", delayed->reason.message}});
+    log_warn("waiting for the engine to load the state", {{"error", delayed->reason.message}});
   } else if (const auto* sealed = std::get_if<rlog::Sealed>(&event)) {
     listener_.sealed(sealed->seal);
   }

@@ -48,12 +48,12 @@ std::size_t PeerCache::size() const {
 
 Status still_valid(const Peer& peer, const CrlKeeper* revocations, WallTime now) {
   using security::Standing;
-  if (now >= peer.not_after) return denied(peer, "has run out");
+  if (now >= peer.not_after) return denied(peer, "has expired");
   const Standing standing =
       revocations == nullptr ? Standing::kGood : revocations->standing(peer.issuer, peer.serial);
   if (standing == Standing::kRevoked) return denied(peer, "has been revoked");
   if (standing == Standing::kUnknown) {
-    return denied(peer, "cannot be checked: no list of revoked certificates is in force for it");
+    return denied(peer, "cannot be checked: no revocation list is in force for it");
   }
   return Done{};
 }

@@ -66,7 +66,7 @@ TEST_F(AdmissionTest, ARevokedCertificateIsRefusedOnConnectionsAlreadyOpen) {
 TEST_F(AdmissionTest, ACertificateEndsDuringAConnection) {
   const Peer peer = read_peer(node_.certificate).value();
   world_.run(world_.now() + 1h);
-  EXPECT_THAT(refusal(peer, Call::kHeartbeat, nullptr), HasSubstr("has run out"));
+  EXPECT_THAT(refusal(peer, Call::kHeartbeat, nullptr), HasSubstr("has expired"));
 }
 
 TEST_F(AdmissionTest, ACertificateIsReadOnceAndTheMemoryOfThemIsBounded) {

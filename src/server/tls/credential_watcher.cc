@@ -29,7 +29,7 @@ Status check_credentials(const Credentials& credentials, WallTime now) {
   }
   if (chain->front().facts().not_after <= now) {
     return {Errc::kInvalid,
-            "the certificate (serial " + chain->front().facts().serial + ") has run out"};
+            "the certificate (serial " + chain->front().facts().serial + ") has expired"};
   }
   const auto authorities = pki::Certificate::all_from_pem(credentials.authorities);
   if (!authorities) return {Errc::kInvalid, "the CA file: " + authorities.error().message};

@@ -129,7 +129,7 @@ TEST_F(CredentialWatcherTest, NoAuthorityAndACertificateThatIsOverAreRefused) {
   dir_.write("ca.crt", ca_.pem());
   write(ca_.issue("s1", {}, 15s));
   run(10s);
-  EXPECT_THAT(watcher_.trouble()->message, HasSubstr("has run out"));
+  EXPECT_THAT(watcher_.trouble()->message, HasSubstr("has expired"));
   EXPECT_EQ(watcher_.generation(), 1u);
 }
 

@@ -117,7 +117,7 @@ void CrlKeeper::keep_marks() {
   if (kept) {
     kept_ = std::move(marks);
   } else if (!marks_lost_) {
-    log_error("after a restart an older revocation list would be accepted",
+    log_error("after a restart, an older revocation list would be accepted",
               {{"reason", kept.error().message}});
   }
   marks_lost_ = !kept.ok();
@@ -127,14 +127,14 @@ void CrlKeeper::report(const Status& status, bool was_failing) {
   const Health now = health();
   const std::string failures = std::to_string(now.failures);
   if (!status && !was_failing) {
-    log_warn("revocation list not renewed",
+    log_warn("the revocation list was not renewed",
              {{"reason", status.error().message}, {"failures", failures}});
   }
   if (now.closed_because && !closed_) tell_closed(now);
   if (status && was_failing) log_info("revocation list renewed", {{"failures", failures}});
   const bool nearly_over = now.term && now.term->nearly_over();
   if (nearly_over && !std::exchange(nearly_over_, true)) {
-    log_warn("revocation list runs out soon; have its authority make a new one",
+    log_warn("the revocation list expires soon; have its CA issue a new one",
              {{"left", format_duration(now.term->left)}});
   }
   nearly_over_ = nearly_over;

@@ -13,8 +13,8 @@ constexpr const char* kName = "crl-marks.json";
 
 Error unreadable(const std::string& path) {
   return {Errc::kInvalid, path +
-                              " is damaged; it says which revocation lists are outdated. Restore "
-                              "it, or remove it once the list in use is the newest one"};
+                              " is damaged; it records which revocation lists are outdated. "
+                              "Restore it, or remove it when the list in use is the newest one"};
 }
 
 }  // namespace

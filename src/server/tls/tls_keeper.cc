@@ -71,8 +71,9 @@ Status TlsKeeper::check_own(const Credentials& credentials) const {
   const auto own = read_peer(credentials.certificate);
   if (!own) return {Errc::kInvalid, "--cert: " + own.error().message};
   if (own->identity.role != Role::kServer) {
-    return {Errc::kInvalid, "--cert is of " + std::string(to_string(own->identity.role)) + " " +
-                                own->identity.id + "; a server shows one of the role server"};
+    return {Errc::kInvalid, "--cert is the certificate of " +
+                                std::string(to_string(own->identity.role)) + " " +
+                                own->identity.id + "; a server needs one with the role server"};
   }
   if (!own->may_serve) {
     return {Errc::kInvalid, "--cert lacks the extended key usage serverAuth"};
@@ -81,11 +82,11 @@ Status TlsKeeper::check_own(const Credentials& credentials) const {
   if (std::find(names.begin(), names.end(), security::kServerName) == names.end()) {
     return {Errc::kInvalid, "--cert does not hold the DNS name " +
                                 std::string(security::kServerName) +
-                                ", by which servers know each other's engines"};
+                                ", by which servers recognise each other's engines"};
   }
   if (own->identity.id == options_.server_id) return Done{};
-  return {Errc::kInvalid,
-          "--cert is of server " + own->identity.id + ", and --id is " + options_.server_id};
+  return {Errc::kInvalid, "--cert is the certificate of server " + own->identity.id +
+                              ", but --id is " + options_.server_id};
 }
 
 Status TlsKeeper::start() {

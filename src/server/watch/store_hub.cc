@@ -54,7 +54,8 @@ void StoreHub::publish() {
 void StoreHub::close() {
   const std::vector<Shared> all(watchers_.begin(), watchers_.end());
   for (const Shared& watcher : all) {
-    watcher->call->finish({rpc::Code::kUnavailable, "this server is stopping; watch another", {}});
+    watcher->call->finish(
+        {rpc::Code::kUnavailable, "this server is stopping; watch another server", {}});
   }
 }
 

@@ -136,7 +136,8 @@ void TopologyHub::reset() {
 void TopologyHub::close() {
   const std::vector<Shared> all(watchers_.begin(), watchers_.end());
   for (const Shared& watcher : all) {
-    watcher->call->finish({rpc::Code::kUnavailable, "this server is stopping; watch another", {}});
+    watcher->call->finish(
+        {rpc::Code::kUnavailable, "this server is stopping; watch another server", {}});
   }
 }
 
@@ -196,7 +197,7 @@ void TopologyHub::send_lagged(const Shared& watcher) {
   v1::Lagged& lagged = *update.mutable_lagged();
   lagged.set_current_version(version());
   lagged.set_missed_updates(version() > watcher->version ? version() - watcher->version : 0);
-  lagged.set_message("this watcher has fallen behind; the whole topology follows");
+  lagged.set_message("this watcher fell behind; the whole topology follows");
   watcher->wants_full = true;
   send(watcher, rpc::to_payload(update), watcher->version);
 }

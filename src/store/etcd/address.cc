@@ -16,7 +16,7 @@ Result<Address> Address::read(const Url& url) {
                                                  : nullptr;
     if (path == nullptr) {
       return {Errc::kInvalid,
-              "an etcd address has no option " + name + "; there are socket, cacert, cert and key"};
+              "an etcd address has no option " + name + "; known are socket, cacert, cert and key"};
     }
     if (!value.starts_with('/')) {
       return {Errc::kInvalid, "the " + name + " of an etcd address is an absolute path"};

@@ -21,13 +21,14 @@ HttpRequest question(const std::string& member, MonoTime by) {
 
 Error wants_tls() {
   return {Errc::kDenied,
-          "etcd speaks TLS, and its address names no files for that; add "
-          "?cacert=FILE&cert=FILE&key=FILE to it"};
+          "etcd uses TLS, but its address names no TLS files; add ?cacert=FILE&cert=FILE&key=FILE "
+          "to the address"};
 }
 
 Error wants_other_files(const std::string& reason) {
-  return {Errc::kDenied, "no way into etcd at " + reason +
-                             "; check cacert, cert and key in its address, and who issued them"};
+  return {Errc::kDenied, "cannot connect to etcd at " + reason +
+                             "; check cacert, cert and key in its address, and which CA issued "
+                             "them"};
 }
 
 }  // namespace

@@ -127,7 +127,9 @@ Result<TxnRequest> Requests::list(const std::string& prefix, const std::string& 
   if (!from.empty()) {
     const auto start = PageStart::parse(from);
     if (!start || !start->key.starts_with(full(prefix))) {
-      return {Errc::kInvalid, "a list goes on only from what its earlier page named"};
+      return {Errc::kInvalid,
+              "a list continues only from the position that its earlier page "
+              "returned"};
     }
     range->set_revision(start->revision);
     range->set_key(std::string(start->key) + '\0');

@@ -20,44 +20,46 @@ struct Known {
 constexpr std::array kUntouched = {
     // Refused on arrival, before the request reaches Raft; another member may well serve it.
     Known{"etcdserver: no leader", Reaction::kTryAgain, Errc::kUnavailable,
-          "this member sees no leader"},
+          "this etcd member sees no leader"},
     Known{"etcdserver: not capable", Reaction::kTryAgain, Errc::kUnavailable,
-          "this member is still starting"},
+          "this etcd member is still starting"},
     Known{"etcdserver: rpc not supported for learner", Reaction::kTryAgain, Errc::kUnavailable,
           "this member is a learner"},
     Known{"etcdserver: too many requests", Reaction::kFail, Errc::kThrottled, "etcd is overloaded"},
     Known{"etcdserver: invalid auth token", Reaction::kReauthenticate, Errc::kDenied,
-          "etcd does not take the token it gave"},
+          "etcd no longer accepts the token that it issued"},
     // Found when the request is applied, still before it changes anything.
     Known{"etcdserver: revision of auth store is old", Reaction::kReauthenticate, Errc::kDenied,
           "users or roles have changed"},
     Known{"etcdserver: permission denied", Reaction::kFail, Errc::kDenied,
-          "the user may not touch keys under this prefix"},
+          "the etcd user has no permission for keys under this prefix"},
     Known{"etcdserver: user name is empty", Reaction::kReauthenticate, Errc::kDenied,
-          "etcd wants a user and a password"},
+          "etcd requires a user and a password"},
     Known{"etcdserver: authentication is not enabled", Reaction::kFail, Errc::kUnsupported,
-          "etcd asks nobody for a password"},
+          "this etcd uses no passwords; remove user and password from its address"},
     Known{"etcdserver: user name not found", Reaction::kFail, Errc::kDenied,
-          "etcd knows no such user"},
+          "etcd has no such user"},
     Known{"etcdserver: authentication failed, invalid user ID or password", Reaction::kFail,
           Errc::kDenied, "user or password is wrong"},
     Known{"etcdserver: request is too large", Reaction::kFail, Errc::kInvalid,
-          "the request is over etcd's limit (--max-request-bytes, 1.5 MiB unless set)"},
+          "the request exceeds etcd's limit (--max-request-bytes, default: 1.5 MiB)"},
     Known{"etcdserver: corrupt cluster", Reaction::kFail, Errc::kCorrupt,
           "etcd has raised its CORRUPT alarm"},
     Known{"etcdserver: mvcc: required revision has been compacted", Reaction::kFail,
-          Errc::kUnavailable, "the list took longer than etcd keeps history: list from the start"},
+          Errc::kUnavailable,
+          "the list took longer than etcd keeps its history: list from the "
+          "start"},
     Known{"etcdserver: mvcc: required revision is a future revision", Reaction::kFail,
           Errc::kCorrupt, "etcd has gone back in time"},
     // Changes of the cluster itself.
     Known{"etcdserver: unhealthy cluster", Reaction::kFail, Errc::kUnavailable,
-          "not all members have been connected for the last five seconds"},
+          "not all etcd members have been connected for the last five seconds"},
     Known{"etcdserver: re-configuration failed due to not enough started members", Reaction::kFail,
-          Errc::kUnavailable, "too few members run to change the cluster"},
+          Errc::kUnavailable, "too few etcd members run to change the cluster"},
     Known{"etcdserver: can only promote a learner member which is in sync with leader",
           Reaction::kFail, Errc::kUnavailable, "the new member is still catching up"},
     Known{"etcdserver: too many learner members in cluster", Reaction::kFail, Errc::kThrottled,
-          "another member is being added; one at a time"},
+          "another member is being added; add one at a time"},
     Known{"etcdserver: member not found", Reaction::kFail, Errc::kNotFound,
           "there is no such member"},
     Known{"etcdserver: Peer URLs already exists", Reaction::kFail, Errc::kConflict,
@@ -83,7 +85,7 @@ Verdict judge(const rpc::Outcome& outcome, Access access) {
   if (outcome.word == rpc::Outcome::Word::kNeverLeft) {
     return {Reaction::kTryAgain,
             {Errc::kUnavailable,
-             sentence("etcd cannot be reached; check its address, and that it runs", message)}};
+             sentence("etcd is unreachable; check its address, and that it runs", message)}};
   }
   if (outcome.word == rpc::Outcome::Word::kNobody) return maybe_performed(access, message);
   for (const Known& known : kUntouched) {

@@ -43,7 +43,7 @@ void WatchStream::failed(const std::string& reason) {
 void WatchStream::on_message(const std::string& bytes) {
   const auto self = shared_from_this();  // Whoever is told may let go of the watch.
   etcdserverpb::WatchResponse response;
-  if (!response.ParseFromString(bytes)) return failed("the answer of etcd cannot be read");
+  if (!response.ParseFromString(bytes)) return failed("etcd's answer cannot be decoded");
   if (response.canceled()) {
     if (response.compact_revision() != 0) return reopen("history was compacted", true);
     return reopen(response.cancel_reason());

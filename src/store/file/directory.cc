@@ -72,20 +72,20 @@ Status Directory::at_path() const {
   if (now.is(Errc::kNotFound)) {
     return {Errc::kUnavailable,
             "the store in " + path_ +
-                " fails: its directory was removed while in use, or renamed; it goes on when there "
-                "is one again"};
+                " fails: its directory was removed or renamed while in use; the store works again "
+                "when there is a directory"};
   }
   if (!now) return in_store(path_, now.error());
   if (*now == ids_.root) return Done{};
   if (const auto there = files::open_directory(path_); there.is(Errc::kInvalid)) {
     return {Errc::kUnavailable, "the store in " + path_ +
-                                    " fails: a file is there now, not a directory; it goes on "
-                                    "when there is a directory again"};
+                                    " fails: its path is a file now, not a directory; the store "
+                                    "works again when it is a directory"};
   }
   return {Errc::kUnavailable,
           "the store in " + path_ +
-              " fails: another directory is there now (the one in use was renamed, mounted over, "
-              "or a link to it changed)"};
+              " fails: its path leads to another directory now (the one in use was renamed, "
+              "mounted over, or a link to it changed)"};
 }
 
 Status Directory::in_place() const {
@@ -95,7 +95,7 @@ Status Directory::in_place() const {
     if (now && *now == id) continue;
     if (!now && !now.is(Errc::kNotFound)) return in_store(path_, now.error());
     return {Errc::kUnavailable, "the store in " + path_ + " fails: its file \"" + name +
-                                    "\" was removed while in use; it is made again shortly"};
+                                    "\" was removed while in use; it will be made again shortly"};
   }
   return Done{};
 }

@@ -162,7 +162,7 @@ Result<Changes> Directory::changes(const std::string& prefix, const Position& si
     } else if (object.is(Errc::kNotFound)) {
       event.kind = WatchEvent::Kind::kRemoved;
     } else {
-      log_warn("a change cannot be read; watchers list again",
+      log_warn("a change cannot be read; watchers will list again",
                {{"key", record.key}, {"error", object.error().message}});
       out.events.push_back(reset);
       return out;

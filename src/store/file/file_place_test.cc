@@ -76,7 +76,7 @@ TEST_F(FilePlaceTest, AFileInItsPlaceIsCalledAFile) {
   ASSERT_TRUE(client.put("k", "1").ok());
   fs::rename(path_, aside_);
   std::ofstream(path_) << "text";
-  EXPECT_THAT(client.put("k", "2").error().message, HasSubstr("a file is there now"));
+  EXPECT_THAT(client.put("k", "2").error().message, HasSubstr("its path is a file now"));
   fs::remove(path_);
 }
 

@@ -66,7 +66,7 @@ class FileStoreImpl final : public FileStore {
     [[maybe_unused]] const auto sweep =
         worker_->submit(true, [d = directory_.get()](const Status& ready) {
           if (const Status swept = ready ? d->sweep() : ready; !swept) {
-            log_warn("cannot tidy the store", {{"error", swept.error().message}});
+            log_warn("cannot clean up the store", {{"error", swept.error().message}});
           }
         });
   }
@@ -153,7 +153,7 @@ class FileStoreImpl final : public FileStore {
   template <typename T, typename Work>
   void call(Kind kind, Deadline by, Callback<T> done, Work work) {
     if (by <= loop_.now()) {
-      return refuse(std::move(done), {Errc::kUnavailable, "the deadline had passed already"});
+      return refuse(std::move(done), {Errc::kUnavailable, "the deadline had already passed"});
     }
     const std::uint64_t id = next_call_++;
     auto finish = lifetime_.wrap([this, id](Result<T> result) {
@@ -195,12 +195,14 @@ class FileStoreImpl final : public FileStore {
     }
     const auto holder = call.kind == Kind::kGet ? std::nullopt : worker_->blocked_by();
     if (!holder) {
-      return call.fail(
-          {Errc::kUnavailable, "the disk under " + path_ + " was too busy to begin in time"});
+      return call.fail({Errc::kUnavailable, "the disk under " + path_ +
+                                                " was too busy to start the request in "
+                                                "time"});
     }
     const std::string who = *holder == 0 ? "another program" : "process " + std::to_string(*holder);
-    call.fail({Errc::kUnavailable,
-               who + " holds the lock of " + path_ + "; is it stopped, or its disk hung?"});
+    call.fail({Errc::kUnavailable, who + " holds the lock of " + path_ +
+                                       "; check whether that process is stopped, or "
+                                       "its disk hangs"});
   }
 
   const std::string address_;
@@ -231,7 +233,7 @@ Result<Directory::Options> options_of(const Url& url) {
       const std::string near = nearest(name, kKnown);
       return {Errc::kInvalid,
               "a file store has no option \"" + name + "\"; " +
-                  (near.empty() ? "it has page and sync" : "did you mean \"" + near + "\"?")};
+                  (near.empty() ? "known are page and sync" : "did you mean \"" + near + "\"?")};
     }
   }
   return options;

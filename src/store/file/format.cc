@@ -53,7 +53,7 @@ std::string checksum(std::string_view head, std::string_view body) {
 
 /// Reads magic and version; what is left begins after them.
 Status take_preamble(std::string_view magic, std::string_view& bytes) {
-  if (!bytes.starts_with(magic)) return {Errc::kCorrupt, "does not begin as a file of the store"};
+  if (!bytes.starts_with(magic)) return {Errc::kCorrupt, "does not begin like a file of the store"};
   bytes.remove_prefix(magic.size());
   if (const auto version = take<std::uint32_t>(bytes); version != kVersion) {
     return {Errc::kUnsupported,
@@ -156,7 +156,7 @@ Result<JournalState> decode_state(std::string_view bytes) {
   state.base = take<std::uint64_t>(bytes);
   state.record_bytes = take<std::uint64_t>(bytes);
   if (state.record_bytes > kJournalRecordBytesMax + kLongestRecord) {
-    return {Errc::kCorrupt, "has more records than a journal keeps"};
+    return {Errc::kCorrupt, "has more records than a journal holds"};
   }
   state.boot_id = bytes.substr(0, bytes.substr(0, kBootIdBytes).find('\0'));
   return state;

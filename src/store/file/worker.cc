@@ -29,7 +29,7 @@ constexpr Duration kRetry = 1s;
 Worker::Worker(Directory& directory)
     : directory_(directory), openings_(directory.openings()), lock_wait_(kLockWaitMin) {
   if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
-    log_warn("changes by other processes are seen late", {{"error", s.error().message}});
+    log_warn("changes by other processes will be seen late", {{"error", s.error().message}});
   }
   thread_ = std::thread([this] { run(); });
 }
@@ -131,7 +131,7 @@ void Worker::follow_directory() {
       directory_.stop_waiting();
     }
   } else if (directory_.reopen()) {
-    log_warn("another directory is at the store's path; going on there, as in another store",
+    log_warn("another directory is at the store's path; continuing there, as in another store",
              {{"why", here.error().message}});
     // They were meant for the old one. Their callers look at the new one before they go on.
     fail_locked_jobs(here.error());
@@ -140,7 +140,7 @@ void Worker::follow_directory() {
   if (openings_ == directory_.openings()) return;
   openings_ = directory_.openings();
   if (Status s = waiter_.watch(directory_.journal_fd()); !s) {
-    log_warn("changes by other processes are seen late", {{"error", s.error().message}});
+    log_warn("changes by other processes will be seen late", {{"error", s.error().message}});
   }
   mark_watchers_due();
 }

@@ -131,7 +131,8 @@ class MusterStore final : public ObjectStore {
           // not count, whatever it says.
           if (answer && history != identity_.history()) {
             return done(remote::unusable(
-                {Errc::kUnavailable, address_ + " has gone back in time: ask again"}, writes));
+                {Errc::kUnavailable, address_ + " has gone back in time: send the request again"},
+                writes));
           }
           done(stamped(std::move(answer)));
         });
@@ -201,7 +202,7 @@ Result<std::unique_ptr<ObjectStore>> open_muster_store(const Url& url,
     return {Errc::kInvalid, "a muster address has no option " + url.query.begin()->first};
   }
   if (!url.user.empty() || !url.password.empty()) {
-    return {Errc::kInvalid, "musterd knows its callers by their certificates, not by passwords"};
+    return {Errc::kInvalid, "musterd authenticates clients by certificates, not by passwords"};
   }
   auto endpoints = remote::with_ports(url.hosts, "9000");
   if (!endpoints) return endpoints.error();

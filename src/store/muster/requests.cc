@@ -109,7 +109,9 @@ Result<v1::StoreListRequest> Requests::list(const std::string& prefix, const std
   if (!from.empty()) {
     const auto start = PageStart::parse(from);
     if (!start || !start->key.starts_with(request.prefix())) {
-      return {Errc::kInvalid, "a list goes on only from what its earlier page named"};
+      return {Errc::kInvalid,
+              "a list continues only from the position that its earlier page "
+              "returned"};
     }
     request.set_after(std::string(start->key));
   }

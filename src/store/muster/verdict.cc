@@ -29,7 +29,7 @@ Verdict judge(const rpc::Outcome& outcome, Access access) {
   if (outcome.word == Word::kNeverLeft) {
     return {Reaction::kTryAgain,
             {Errc::kUnavailable,
-             "musterd cannot be reached; check its address, and that it runs (" + message + ")"}};
+             "musterd is unreachable; check its address, and that it runs (" + message + ")"}};
   }
   if (outcome.word == Word::kNobody) return maybe_performed(access, message);
   const std::string leader(outcome.trailers.find("leader-address"));
@@ -43,7 +43,7 @@ Verdict judge(const rpc::Outcome& outcome, Access access) {
       // With an address it means "not by me": the request was put aside unread.
       if (leader.empty()) break;
       return {Reaction::kTryAgain,
-              {Errc::kUnavailable, "this musterd does not lead (" + message + ")"},
+              {Errc::kUnavailable, "this musterd is not the leader (" + message + ")"},
               leader};
     case Code::kUnavailable:
       // From musterd: nothing was changed, because nobody leads or the engine is away.
@@ -52,7 +52,7 @@ Verdict judge(const rpc::Outcome& outcome, Access access) {
               {Errc::kUnavailable, "musterd cannot serve now (" + message + ")"}};
     case Code::kResourceExhausted:
       if (!spoken) break;
-      return fail(Errc::kThrottled, "musterd is asked for too much at once", message);
+      return fail(Errc::kThrottled, "musterd gets too many requests at once", message);
     case Code::kPermissionDenied:
     case Code::kUnauthenticated:
       return fail(Errc::kDenied, "musterd refused the caller", message);
@@ -63,7 +63,7 @@ Verdict judge(const rpc::Outcome& outcome, Access access) {
       return fail(Errc::kUnsupported, "the server does not offer musterd's store", message);
     case Code::kDataLoss:
       if (access == Access::kWrite) break;
-      return fail(Errc::kCorrupt, "musterd has found its state damaged", message);
+      return fail(Errc::kCorrupt, "musterd's state is damaged", message);
     default:
       break;
   }

@@ -39,7 +39,7 @@ void WatchStream::failed(const std::string& reason) {
 void WatchStream::on_message(const std::string& bytes) {
   const auto self = shared_from_this();  // Whoever is told may let go of the watch.
   v1::StoreWatchResponse response;
-  if (!response.ParseFromString(bytes)) return failed("the answer of musterd cannot be read");
+  if (!response.ParseFromString(bytes)) return failed("musterd's answer cannot be decoded");
   in_force();
   const auto revision = static_cast<std::int64_t>(response.revision());
   const bool reset = response.reset();

@@ -32,8 +32,9 @@ Error unusable(Error error, bool wrote) {
 Status Identity::observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent) {
   if (broken_) return *broken_;
   if (sent.history != history_) {
-    return {Errc::kUnavailable,
-            "the store at " + address_ + " has gone back in time since this was asked: ask again"};
+    return {Errc::kUnavailable, "the store at " + address_ +
+                                    " has gone back in time since the request was sent: send "
+                                    "it again"};
   }
   std::string why;
   if (cluster_id_ && *cluster_id_ != cluster_id) {

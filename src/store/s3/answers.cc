@@ -67,15 +67,15 @@ Refusal denied(const HttpResponse& response, const Question& q, const std::strin
   }
   if (one_of(code, kStaleCredentials)) {
     return {{Errc::kDenied,
-             "the store does not accept the access key or its session token; check "
-             "that they are current and meant for this endpoint" +
+             "the store does not accept the access key or its session token; check that they are "
+             "valid for this endpoint" +
                  end},
             Remedy::kRenewCredentials};
   }
   if (code == "SignatureDoesNotMatch") {
     return {{Errc::kDenied, "the store does not accept the signature; check the secret key" + end}};
   }
-  return {{Errc::kDenied, "the credentials do not allow this on bucket " + q.bucket +
+  return {{Errc::kDenied, "the credentials do not allow this request on bucket " + q.bucket +
                               "; check that they may get, put, delete and list there" + end}};
 }
 
@@ -124,7 +124,7 @@ Refusal judge(const HttpResponse& response, const Question& q) {
     return {{Errc::kAmbiguous, "another write to " + q.key + " is under way" + end}};
   }
   if (status == 429 || (status == 503 && code == "SlowDown")) {
-    return {{Errc::kThrottled, "the store asks for fewer requests" + end, retry_after(response)},
+    return {{Errc::kThrottled, "the store throttles requests" + end, retry_after(response)},
             q.write() ? Remedy::kNone : Remedy::kRetry};
   }
   if (status == 501 || status == 405) {
@@ -133,8 +133,8 @@ Refusal judge(const HttpResponse& response, const Question& q) {
         {Errc::kUnsupported,
          (conditional ? "the store does not offer conditional writes; use one that does, or check "
                         "that the address is that of an S3 endpoint"
-                      : "whatever answers does not know this request; check that the address is "
-                        "that of an S3 endpoint") +
+                      : "the server does not know this request; check that the address is that of "
+                        "an S3 endpoint") +
              end}};
   }
   // A read states no condition that could fail so: something on the way is in trouble.

@@ -62,7 +62,7 @@ Status set_bucket(const Url& url, Config& config) {
   }
   config.bucket = url.hosts[0];
   if (config.bucket.size() < 3 || config.bucket.size() > 255 || !has_only(config.bucket, "-._")) {
-    return invalid("\"" + config.bucket + "\" is no name of a bucket");
+    return invalid("\"" + config.bucket + "\" is not a bucket name");
   }
   config.prefix = url.path;
   while (config.prefix.ends_with('/')) config.prefix.pop_back();
@@ -72,8 +72,8 @@ Status set_bucket(const Url& url, Config& config) {
   if (has_dot_part(config.prefix)) {
     return invalid(
         "the prefix \"" + config.prefix +
-        "\" of the s3: address has a part . or .., which the store or a proxy may take for "
-        "another place; write the prefix itself");
+        "\" of the s3: address has a part . or .., which a store or proxy may resolve to another "
+        "place; write the prefix without it");
   }
   if (!config.prefix.empty()) config.prefix += '/';
   return Done{};
@@ -81,8 +81,8 @@ Status set_bucket(const Url& url, Config& config) {
 
 Status set_endpoint(std::string text, Config& config) {
   const Error wrong = invalid("\"" + text +
-                              "\" is no S3 endpoint; write it like "
-                              "https://s3.example.com or http://127.0.0.1:7480");
+                              "\" is not an S3 endpoint; write it like https://s3.example.com or "
+                              "http://127.0.0.1:7480");
   const auto colon = text.find("://");
   if (colon == std::string::npos) return wrong;
   config.scheme = to_lower(text.substr(0, colon));
@@ -132,7 +132,7 @@ Result<Config> Config::from(const Url& url, const Environment& environment,
   if (Status s = set_bucket(url, config); !s) return s.error();
   config.region = first_of({option(url, "region"), environment("AWS_REGION"),
                             environment("AWS_DEFAULT_REGION"), profile.get("region"), "us-east-1"});
-  if (!has_only(config.region, "-_")) return invalid("\"" + config.region + "\" is no region");
+  if (!has_only(config.region, "-_")) return invalid("\"" + config.region + "\" is not a region");
   const std::string endpoint =
       first_of({option(url, "endpoint"), environment("AWS_ENDPOINT_URL_S3"),
                 environment("AWS_ENDPOINT_URL"), profile.get("endpoint_url")});

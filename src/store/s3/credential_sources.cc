@@ -36,7 +36,7 @@ struct Http {
 };
 
 Error not_usable(const std::string& who) {
-  return {Errc::kUnavailable, who + " gave an answer that holds no credentials"};
+  return {Errc::kUnavailable, who + " sent an answer without credentials"};
 }
 
 /// Anything but a 200, as an error that says nothing of the body.
@@ -79,7 +79,7 @@ CredentialSource profile_keys(const Environment& environment, const std::string&
             Credentials c{profile->get("aws_access_key_id"), profile->get("aws_secret_access_key"),
                           profile->get("aws_session_token")};
             if (c.access_key_id.empty() || c.secret_access_key.empty()) {
-              return done({Errc::kDenied, "profile " + profile->name + " holds no keys any more"});
+              return done({Errc::kDenied, "profile " + profile->name + " no longer holds keys"});
             }
             done(TimedCredentials{std::move(c), {}});
           }};
@@ -200,8 +200,8 @@ struct InstanceMetadata : std::enable_shared_from_this<InstanceMetadata> {
 
   static constexpr const char* kWho = "the instance's metadata service";
   static constexpr const char* kNoneFound =
-      "found no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or keep a profile in "
-      "~/.aws/credentials; no web identity, container endpoint or instance role is there either";
+      "found no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or add a profile to "
+      "~/.aws/credentials; there is no web identity, container endpoint or instance role either";
   static inline const std::string kRoles = "/latest/meta-data/iam/security-credentials/";
   Http http;
   std::string endpoint;
@@ -288,7 +288,7 @@ Result<CredentialSource> choose_credential_source(const Environment& env, const 
                           "sso_session", "sso_start_url"}) {
     if (profile.get(key).empty()) continue;
     return {Errc::kUnsupported, "profile " + profile.name + " uses " + key +
-                                    ", which is not supported; export the keys it gives as "
+                                    ", which is not supported; export its keys as "
                                     "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
                                     "AWS_SESSION_TOKEN"};
   }

@@ -105,7 +105,7 @@ void S3Store::put(Key key, std::string body, Precondition when, Deadline by,
     if (!answer) return done(answer.error());
     Revision revision = s3::revision_of(*answer);
     if (!revision.value().empty()) return done(std::move(revision));
-    done({Errc::kAmbiguous, "the store took " + key + " but gave it no ETag; read it back"});
+    done({Errc::kAmbiguous, "the store accepted " + key + " but returned no ETag; read it back"});
   };
   begin(std::move(call));
 }
@@ -206,8 +206,8 @@ void S3Store::answered(CallPtr call, const s3::Credentials& credentials,
   if (call->respelt && refusal.error.code == Errc::kConflict) {
     refusal.error.message =
         "the store refused to write " + call->question.key +
-        " at the revision that it showed, with quotes around it and without; either another "
-        "writer came first, or this store does not honour If-Match";
+        " at the revision that it returned, with and without quotes; either another writer came "
+        "first, or this store does not honour If-Match";
   }
   call->done(std::move(refusal.error));
 }
@@ -273,9 +273,12 @@ bool S3Store::retry(const CallPtr& call, const Error& error) {
 Status S3Store::check_key(const Key& key) const {
   const bool empty_part =
       key.empty() || key.front() == '/' || key.back() == '/' || key.find("//") != Key::npos;
-  if (empty_part) return {Errc::kInvalid, "\"" + key + "\" is no key: a part of it is empty"};
+  if (empty_part)
+    return {Errc::kInvalid, "\"" + key +
+                                "\" is not a valid key: a part of it is "
+                                "empty"};
   if (s3::has_dot_part(key))
-    return {Errc::kInvalid, "\"" + key + "\" is no key: a part is . or .."};
+    return {Errc::kInvalid, "\"" + key + "\" is not a valid key: a part is . or .."};
   if (config_.prefix.size() + key.size() > kKeyBytesMax) {
     return {Errc::kInvalid, "the key " + key.substr(0, 64) + "… is longer than 1024 bytes"};
   }

@@ -113,7 +113,7 @@ void SimPeers::call_peer(const std::string& address, const std::string& method, 
                                                         client::Reach reach) {
     if (std::exchange(pending->settled, true)) return;
     if (reach == client::Reach::kUnsent) {
-      status = {rpc::Code::kUnavailable, "the leader cannot be reached", {}};
+      status = {rpc::Code::kUnavailable, "the leader is unreachable", {}};
     } else if (reach == client::Reach::kSent) {
       status = {rpc::Code::kUnknown, "the leader did not answer", {}};
     }

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev package: the Debian packages, the tarball, and what they are made of.
+# ./dev package: the Debian packages, the tarball, the Python wheel, and what they are made of.
 
 # write_sbom BUILD_DIRECTORY: sbom.spdx.json, there; cpack and the tarball take it from there. It takes a while,
 # so that a list which is newer than all it depends on is kept.
@@ -42,17 +42,32 @@ make_tarball() {
   packaging/tarball/make.sh "$dir" "$2"
 }
 
-# run_package [deb|tarball…]: the Debian packages unless told otherwise. They come first, as they begin with
+# make_wheel PRESET DIRECTORY: leaves alone what else is there, save older wheels.
+make_wheel() {
+  local dir
+  dir=$(build_dir "$1")
+  build_preset "$1" muster musterd muster-guardian muster_shared || return
+  mkdir -p "$2"
+  rm -f "$2"/muster-*.whl
+  write_sbom "$dir" || return
+  packaging/wheel/make.sh "$dir" "$2"
+}
+
+# run_package [deb|tarball|wheel…]: the Debian packages unless told otherwise. They come first, as they begin with
 # an empty directory.
 run_package() {
   local kind
   for kind in "$@"; do
-    [[ $kind == deb || $kind == tarball ]] || die "no package is named \"$kind\"; there are: deb tarball"
+    [[ $kind == deb || $kind == tarball || $kind == wheel ]] ||
+      die "no package is named \"$kind\"; there are: deb tarball wheel"
   done
   if (($# == 0)) || [[ " $* " == *" deb "* ]]; then
     step "packages" make_packages release build/packages && ls -l build/packages/*.deb || return
   fi
   if [[ " $* " == *" tarball "* ]]; then
     step "tarball" make_tarball release build/packages && ls -l build/packages/*.tar.gz || return
+  fi
+  if [[ " $* " == *" wheel "* ]]; then
+    step "wheel" make_wheel release build/packages && ls -l build/packages/*.whl || return
   fi
 }

@@ -98,7 +98,9 @@ suite_tests() {
 # Of the dev build, which is there already: what is tested is how it is packed.
 suite_packages() {
   make_packages dev build/packages-dev && make_tarball dev build/packages-dev &&
-    tests/packaging/tarball_test.sh build/packages-dev/*.tar.gz && build_preset dev musterd_next &&
+    tests/packaging/tarball_test.sh build/packages-dev/*.tar.gz &&
+    make_wheel dev build/packages-dev && tests/packaging/wheel_test.sh build/packages-dev/*.whl &&
+    build_preset dev musterd_next &&
     tests/packaging/chroot_test.sh build/packages-dev build/bin
 }
 # suite_asan [REGEX], suite_tsan [REGEX]: only the tests with such a name if there is one.

@@ -47,7 +47,9 @@ class ElsewhereTest : public testing::Test {
 
   /// w1 leads; then another directory comes to its path, by `move`, and w2 leads there.
   void expect_one_leader(const std::function<void()>& move) {
-    Worker first(store_, "w1");
+    // A lease after it has lost its state it may lead in the other store: long enough for the
+    // second one to start.
+    Worker first(store_, "w1", {}, "4s");
     ASSERT_EQ(first.next("term:began")["epoch"], 1);
     move();
     Worker second(store_, "w2");

@@ -13,7 +13,7 @@
 #include "platform/http/http_client.h"
 #include "platform/system_clock.h"
 #include "store/file/file_store.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster::bench {

@@ -9,7 +9,7 @@
 #include "platform/host.h"
 #include "platform/signal_watch.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 using namespace std::chrono_literals;

@@ -5,7 +5,7 @@
 
 #include "platform/doorbell.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster::api {

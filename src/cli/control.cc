@@ -14,7 +14,7 @@
 #include "elector/sync_store.h"
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::cli {
 namespace {

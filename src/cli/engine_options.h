@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "log/replicated_log.h"
 #include "platform/event_loop.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace CLI {
 class App;

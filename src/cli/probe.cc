@@ -7,7 +7,7 @@
 #include "cli/options.h"
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster::cli {

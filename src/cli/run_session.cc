@@ -12,7 +12,7 @@
 #include "platform/control_group.h"
 #include "platform/process.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster::cli {

@@ -10,7 +10,7 @@
 #include "platform/event_loop.h"
 #include "platform/host.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster {

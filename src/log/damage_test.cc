@@ -13,7 +13,7 @@
 #include "log/replicated_log.h"
 #include "platform/event_loop.h"
 #include "store/file/test_client.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::rlog {
 namespace damage_test {

@@ -13,7 +13,7 @@
 #include "core/limits/request_limits.h"
 #include "core/membership/options.h"
 #include "core/net/address.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster {
 

@@ -20,7 +20,7 @@
 #include "server/observe/metered_store.h"
 #include "server/rpc/message.h"
 #include "server/state/log_identity.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/url.h"
 
 namespace muster {

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "candidate/guarded_command.h"
 #include "platform/process_table.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::testing {
 

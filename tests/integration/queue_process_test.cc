@@ -25,7 +25,7 @@
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
 #include "plugins/queue.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster {
 namespace queue_process_test {

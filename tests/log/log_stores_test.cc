@@ -12,7 +12,7 @@
 #include "log/move.h"
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 #include "tests/coordinator/stores.h"
 #include "tests/support/test_store.h"

@@ -7,7 +7,7 @@
 
 #include "core/security/identity.h"
 #include "platform/event_loop.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "tests/server/tls_scene.h"
 
 namespace muster::testing {

@@ -5,7 +5,7 @@
 
 #include "platform/system_clock.h"
 #include "store/memory/memory_store.h"
-#include "store/open.h"
+#include "store/open/open.h"
 #include "store/probe.h"
 
 namespace muster {

@@ -11,7 +11,7 @@
 #include "core/engine/members.h"
 #include "core/engine/start_plan.h"
 #include "server/config.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::engine {
 

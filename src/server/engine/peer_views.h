@@ -7,7 +7,7 @@
 #include "core/engine/start_plan.h"
 #include "platform/event_loop.h"
 #include "platform/http/http_client.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::engine {
 

@@ -7,7 +7,7 @@
 #include "core/net/address.h"
 #include "platform/event_loop.h"
 #include "platform/http/server.h"
-#include "store/open.h"
+#include "store/open/open.h"
 
 namespace muster::engine {
 

@@ -1,4 +1,4 @@
-#include "store/open.h"
+#include "store/open/open.h"
 
 #include <gmock/gmock.h>
 

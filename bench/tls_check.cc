@@ -5,7 +5,7 @@
 #include "bench/tls_site.h"
 #include "core/security/permissions.h"
 #include "platform/event_loop.h"
-#include "server/tls/tls_keeper.h"
+#include "server/security/tls_keeper.h"
 
 namespace muster::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include "bench/report.h"
 #include "core/security/identity.h"
 #include "platform/system_clock.h"
-#include "server/tls/tls_test_authority.h"
+#include "server/security/tls_test_authority.h"
 
 namespace muster::bench {
 

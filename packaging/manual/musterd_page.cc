@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "cli/manual.h"
-#include "server/config.h"
+#include "server/config/config.h"
 
 // Prints the manual page of musterd, musterd(8), from what its --help is made of. A program of its
 // own: musterd has no use for roff, and muster does not know musterd's options.

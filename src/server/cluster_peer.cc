@@ -7,9 +7,9 @@
 #include "base/log.h"
 #include "core/cluster/upgrade.h"
 #include "log/keys.h"
+#include "server/api/backup_stream.h"
+#include "server/cluster/log_identity.h"
 #include "server/rpc/message.h"
-#include "server/service/backup_stream.h"
-#include "server/state/log_identity.h"
 #include "store/probe.h"
 
 namespace muster::server {

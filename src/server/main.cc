@@ -21,7 +21,7 @@
 #include "platform/signal_watch.h"
 #include "platform/signals.h"
 #include "platform/system_clock.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/server.h"
 
 namespace muster {

@@ -16,10 +16,10 @@
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
 #include "platform/whole_file.h"
-#include "server/observe/http_guard.h"
-#include "server/observe/metered_store.h"
+#include "server/cluster/log_identity.h"
 #include "server/rpc/message.h"
-#include "server/state/log_identity.h"
+#include "server/web/http_guard.h"
+#include "server/web/metered_store.h"
 #include "store/open/open.h"
 #include "store/url.h"
 

@@ -8,7 +8,7 @@
 #include "candidate/guarded_command.h"
 #include "platform/event_loop.h"
 #include "platform/signals.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "server/engine/managed_engine.h"
 
 /// musterd as far as its engine goes: takes musterd's options, says "ready URL" or "failed WHY",

@@ -61,7 +61,7 @@ class Facts:
     @functools.cached_property
     def paths(self):
         """What musterd answers over HTTP to whoever watches it."""
-        source = (ROOT / "src/server/observe/api.cc").read_text()
+        source = (ROOT / "src/server/web/api.cc").read_text()
         return set(re.findall(r'path == "(/[a-z]+)"', source))
 
     @functools.cached_property

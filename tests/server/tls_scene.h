@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "server/tls/tls_test_authority.h"
+#include "server/security/tls_test_authority.h"
 #include "tests/server/musterd.h"
 #include "tests/support/child_process.h"
 

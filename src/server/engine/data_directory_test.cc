@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "server/tls/tls_test_authority.h"
+#include "server/security/tls_test_authority.h"
 
 namespace muster::engine {
 namespace data_directory_test {

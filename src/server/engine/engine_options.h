@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "core/engine/members.h"
 #include "core/engine/start_plan.h"
-#include "server/config.h"
+#include "server/config/config.h"
 #include "store/open/open.h"
 
 namespace muster::engine {

@@ -12,7 +12,7 @@
 #include "platform/event_loop.h"
 #include "platform/system_clock.h"
 #include "server/engine/peer_views.h"
-#include "server/tls/tls_test_authority.h"
+#include "server/security/tls_test_authority.h"
 
 namespace muster::engine {
 namespace roll_call_test {

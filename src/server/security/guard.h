@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/loop.h"
+#include "base/result.h"
+#include "core/limits/client_limiter.h"
+#include "core/limits/request_limits.h"
+#include "core/security/permissions.h"
+#include "rpc/call.h"
+#include "server/security/audit_log.h"
+#include "server/security/caller.h"
+#include "server/security/tls_keeper.h"
+
+namespace muster::server {
+
+/// The one place where it is decided whether a call may be made: who is calling (certificate), in
+/// which role (permission table), for whom (the node that the request names), and how often
+/// (limits). Calls that last are asked about again whenever a certificate may have lost its
+/// standing. What is refused ends with PERMISSION_DENIED or RESOURCE_EXHAUSTED and one sentence.
+///
+/// In plaintext everybody on this machine is believed, and only limits hold. What another server
+/// forwards was asked about there; in plaintext also who only says that it is a server is believed
+/// so, and limits keep out mistakes, not malice. Loop thread only.
+class Guard {
+ public:
+  struct Options {
+    const TlsKeeper* tls = nullptr;             ///< Null: plaintext.
+    std::optional<RequestLimitOptions> limits;  ///< None: as often as they like.
+    AuditLog* audit = nullptr;                  ///< Null: writes are not recorded.
+    /// A request was refused for being too many; of which kind.
+    std::function<void(const char* reason)> on_limited = {};
+    /// Where the state stands, for the audit log: epoch and version.
+    std::function<AuditLog::Position()> position = {};
+  };
+  struct Counts {
+    std::uint64_t denied = 0;         ///< Calls refused for who was calling, or for whom.
+    std::uint64_t limited = 0;        ///< Requests refused for being too many.
+    std::uint64_t streams_ended = 0;  ///< Ended because a certificate counts no more.
+  };
+
+  Guard(Loop& loop, Options options);
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+  /// To be asked first, for every call. False: the call has been ended.
+  [[nodiscard]] bool admit(const rpc::CallPtr& call);
+
+  // For a call that was let in. False: it has been ended.
+  [[nodiscard]] bool speaks_for(const rpc::CallPtr& call, const std::string& node_id);
+  [[nodiscard]] bool registers(const rpc::CallPtr& call, const std::string& node_id,
+                               const std::string& address);
+  /// Counts a request about `subject`: a node, or what else it is to change. Given back when the
+  /// call ends for want of a leader.
+  [[nodiscard]] bool charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject);
+  /// Counts a watch until nothing of its call is left.
+  [[nodiscard]] bool open_watch(const rpc::CallPtr& call);
+
+  /// One heartbeat of a stream, which goes on without it: whether it is for this caller to send,
+  /// and not too often.
+  [[nodiscard]] Status check_beat(const rpc::CallPtr& call, const std::string& node_id);
+  /// It was refused for want of a leader.
+  void give_back_beat(const rpc::CallPtr& call, const std::string& node_id);
+
+  /// One write of a stream, likewise; and how it ended, for the audit log.
+  [[nodiscard]] Status check_write(const rpc::CallPtr& call);
+  void wrote(const rpc::CallPtr& call, const std::string& subject, const rpc::RpcStatus& status);
+
+  /// Whether calls of this method last: those are asked about again. False where there is none.
+  [[nodiscard]] static bool lasts(const std::string& method);
+  /// Ends the open calls of those who may not make them any more.
+  void recheck();
+  /// Other limits from now on; none where there were none.
+  void use(const RequestLimitOptions& limits);
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Lasting {
+    std::weak_ptr<rpc::Call> call;
+    security::Call what;
+  };
+
+  /// kDenied when nobody can be found out; whether that one may make the call is admit()'s
+  /// question.
+  [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call) const;
+  void refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
+              const Error& error);
+  [[nodiscard]] bool limited(const Caller& caller) const;
+  [[nodiscard]] bool take_place(const rpc::CallPtr& call, const Caller& caller);
+  void deny(const rpc::CallPtr& call, const Error& error);
+  void count_limited(const char* reason);
+  void follow(const rpc::CallPtr& call, security::Call what);
+  void record(const rpc::CallPtr& call);
+  void audit(const rpc::Call& call, const std::string& subject, const rpc::RpcStatus& status) const;
+
+  Loop& loop_;
+  const Options options_;
+  std::optional<RequestLimits> limits_;
+  ClientLimiter refusals_;  ///< How many of each caller's are recorded.
+  Counts counts_;
+  std::unordered_map<const rpc::Call*, Lasting> lasting_;
+  Timer sweep_;
+  Lifetime lifetime_;
+};
+
+}  // namespace muster::server

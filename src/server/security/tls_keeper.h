@@ -1,0 +1,79 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "base/result.h"
+#include "platform/event_loop.h"
+#include "platform/http/http_client.h"
+#include "server/rpc/rpc_server.h"
+#include "server/security/admission.h"
+#include "server/security/credential_watcher.h"
+#include "server/security/crl_keeper.h"
+#include "server/security/ssl_rules.h"
+
+namespace muster::server {
+
+/// What a server shows and whom it believes, kept up to date while it runs: its certificate, key
+/// and authorities, and the lists of revoked certificates. Every listener takes them from here, so
+/// that none is forgotten (P11). What may be called by whom is not decided here.
+/// Loop thread only, except where said.
+class TlsKeeper {
+ public:
+  struct Options {
+    CredentialFiles files;
+    std::string crl_url;  ///< Where the list comes from when that is no file; empty for none.
+    security::Revocations::Options crl = {};
+    /// Where the newest accepted lists are remembered (CrlMarks); empty: nowhere, with a warning.
+    std::string data_dir = {};
+    std::string server_id;  ///< Whom this server's own certificate must name.
+  };
+
+  TlsKeeper(EventLoop& loop, Options options);
+  ~TlsKeeper();
+  TlsKeeper(const TlsKeeper&) = delete;
+  TlsKeeper& operator=(const TlsKeeper&) = delete;
+
+  /// Reads the files, and keeps them up to date from then on. kInvalid says which is no good.
+  [[nodiscard]] Status start();
+  /// Looks at the files and fetches the list of revoked certificates now.
+  void reload();
+  /// Somebody's standing may have changed: who serves long calls asks again.
+  void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+  /// A new list of revoked certificates, as it came.
+  void on_list(std::function<void(const std::string& bytes)> took) { took_list_ = std::move(took); }
+
+  /// For a listener of RPC, after start(). What it asks may outlive this, and is refused then.
+  [[nodiscard]] rpc::RpcTls rpc() const;
+
+  /// For a listener that uses OpenSSL itself; follows what is in force.
+  [[nodiscard]] const std::shared_ptr<SslRules>& ssl() const { return ssl_; }
+
+  /// Who shows this certificate in a handshake that verified it. Any thread.
+  [[nodiscard]] Result<std::shared_ptr<const Peer>> read(std::string_view pem) const;
+  /// Null where no list is kept.
+  [[nodiscard]] const CrlKeeper* revocations() const { return crl_.get(); }
+  [[nodiscard]] const CredentialWatcher& credentials() const { return watcher_; }
+
+ private:
+  struct Door;
+
+  [[nodiscard]] Status check_own(const security::Credentials& credentials) const;
+  void adopt(const security::Credentials& credentials);
+
+  EventLoop& loop_;
+  const Options options_;
+  CredentialWatcher watcher_;
+  std::optional<HttpClient> http_;
+  std::unique_ptr<CrlKeeper> crl_;
+  std::shared_ptr<Door> door_;
+  std::shared_ptr<SslRules> ssl_;
+  std::function<void()> changed_;
+  std::function<void(const std::string&)> took_list_;
+};
+
+}  // namespace muster::server

@@ -1,0 +1,367 @@
+#include "server/web/api.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "core/membership/validation.h"
+#include "server/web/node_page.h"
+
+namespace muster::server {
+namespace {
+
+/// Shares of a ring are kept for so long for each of its points: painting it takes 0.1 us a point,
+/// and pages that list nodes while these change must not cost more than the nodes do.
+constexpr Duration kPointKept = 20us;
+constexpr std::size_t kPointsMax = 4096;
+constexpr std::size_t kMovesMax = 100;
+/// Planning with more virtual nodes than this would keep a server busy for seconds.
+constexpr std::uint64_t kPlannedMax = 1u << 22;
+constexpr std::size_t kDecisionsMax = 5000;
+constexpr Duration kSweepEvery = 500ms;
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'";
+
+Json with(const Picture& picture, const Json& more) {
+  Json json = beginning(picture.overview);
+  json.update(more);
+  return json;
+}
+
+RingConfig config_of(const Picture& picture) {
+  return {std::max(1u, picture.ring.virtual_nodes_per_physical),
+          std::max(1u, picture.ring.replication_factor)};
+}
+
+std::vector<RingMember> members_of(const Picture& picture, const std::vector<std::string>& without,
+                                   const std::vector<std::string>& added) {
+  const auto names = [](const std::vector<std::string>& list, const std::string& id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
+  std::vector<RingMember> members;
+  for (const NodeRow& node : *picture.nodes) {
+    const bool in = node.state == membership::NodeState::kActive ||
+                    node.state == membership::NodeState::kSuspect;
+    if ((in || names(added, node.id)) && !names(without, node.id)) {
+      members.push_back({NodeId(node.id), node.weight, false});
+    }
+  }
+  for (const std::string& id : added) {
+    const auto known = std::find_if(picture.nodes->begin(), picture.nodes->end(),
+                                    [&](const NodeRow& node) { return node.id == id; });
+    if (known == picture.nodes->end() && !names(without, id)) {
+      members.push_back({NodeId(id), 1, false});
+    }
+  }
+  return members;
+}
+
+std::uint64_t virtual_nodes(const std::vector<RingMember>& members, RingConfig config) {
+  std::uint64_t count = 0;
+  for (const RingMember& member : members) {
+    count += HashRing::virtual_nodes_of(member.weight, config);
+  }
+  return count;
+}
+
+std::vector<std::string> ids_in(const std::string& text) {
+  std::vector<std::string> ids;
+  for (const std::string_view part : split(text, ',')) {
+    const std::string id(trim(part));
+    if (!id.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  return ids;
+}
+
+bool matches(const cluster::Decision& d, const std::string& q) {
+  if (q.empty()) return true;
+  for (const std::string& text : {std::string(to_string(d.kind)), d.subject,
+                                  std::string(to_string(d.why)), cluster::sentence(d)}) {
+    if (to_lower(text).find(q) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Api::Api(Surroundings surroundings) : with_(std::move(surroundings)), sweep_timer_(with_.loop) {}
+
+void Api::handle(const http::ExchangePtr& exchange) {
+  const http::Request& request = exchange->request();
+  if (with_.authorize) {
+    if (const Status allowed = with_.authorize(request); !allowed) {
+      return refuse(exchange, 403, allowed.error().message);
+    }
+  }
+  const std::string& path = request.path;
+  if (path.starts_with("/api/")) return api(exchange, path.substr(5));
+  if (path == "/metrics") return metrics(exchange);
+  if (path == "/readyz") return ready(exchange);
+  if (path == "/healthz") {
+    return reply(exchange, http::json_response(200, R"({"healthy":true})"));
+  }
+  page(exchange);
+}
+
+void Api::api(const http::ExchangePtr& exchange, const std::string& name) {
+  if (name == "overview") {
+    return answer(exchange, {}, [](const Picture& p) { return to_json(p.overview); });
+  }
+  if (name == "nodes") return nodes(exchange);
+  if (name == "ring") return ring(exchange);
+  if (name == "ring/plan") return ring_plan(exchange);
+  if (name == "decisions") return decisions(exchange);
+  if (name == "series") return series(exchange);
+  if (name == "events") return events(exchange);
+  if (name == "namespaces") {
+    Query query;
+    query.namespaces = true;
+    return answer(exchange, query, [](const Picture& p) {
+      Json rows = Json::array();
+      for (const NamespaceRow& row : p.namespaces) rows.push_back(to_json(row));
+      return with(p, {{"namespaces", std::move(rows)}});
+    });
+  }
+  const std::string kNode = "node/";
+  const std::string kExplain = "/explain";
+  if (name.starts_with(kNode) && name.ends_with(kExplain) &&
+      name.size() > kNode.size() + kExplain.size()) {
+    return explain(exchange,
+                   name.substr(kNode.size(), name.size() - kNode.size() - kExplain.size()));
+  }
+  refuse(exchange, 404, "there is no /api/" + name);
+}
+
+void Api::answer(const http::ExchangePtr& exchange, const Query& query, Draw draw) {
+  with_.ask(query, [this, exchange, draw = std::move(draw)](const PicturePtr& picture) {
+    const Json json = draw(*picture);
+    if (json.is_null()) return;  // Answered already.
+    reply(exchange, http::json_response(200, dump(json)));
+  });
+}
+
+const RingPicture& Api::painted(const Picture& picture) {
+  if (!ring_made_ || ring_version_ != picture.nodes_version) {
+    ring_ = painter_.paint(*picture.nodes, picture.ring.virtual_nodes_per_physical);
+    ring_version_ = picture.nodes_version;
+    ring_made_ = true;
+    ring_painted_ = with_.loop.now();
+  }
+  return ring_;
+}
+
+bool Api::shares_fresh() const {
+  return ring_made_ && with_.loop.now() - ring_painted_ < kPointKept * ring_.points.size();
+}
+
+const Shares& Api::shares(const Picture& picture) {
+  return shares_fresh() ? ring_.shares : painted(picture).shares;
+}
+
+void Api::nodes(const http::ExchangePtr& exchange) {
+  const auto page = NodePage::parse(exchange->request());
+  if (!page) return refuse(exchange, 400, page.error().message);
+  Query query;
+  query.nodes = true;
+  answer(exchange, query, [this, page = *page](const Picture& p) {
+    const Shares& shares = this->shares(p);
+    const std::vector<const NodeRow*> found = page.select(*p.nodes);
+    Json rows = Json::array();
+    for (std::size_t i = page.offset; i < found.size() && i - page.offset < page.limit; ++i) {
+      rows.push_back(to_json(*found[i], shares));
+    }
+    return with(p, {{"total", found.size()}, {"nodes", std::move(rows)}});
+  });
+}
+
+void Api::ring(const http::ExchangePtr& exchange) {
+  Query query;
+  query.nodes = true;
+  answer(exchange, query, [this](const Picture& p) {
+    Json json = with(p, {{"virtualNodes", p.ring.virtual_nodes_per_physical}});
+    json.update(to_json(painted(p), kPointsMax));
+    return json;
+  });
+}
+
+void Api::ring_plan(const http::ExchangePtr& exchange) {
+  const std::vector<std::string> remove = ids_in(exchange->request().parameter("remove"));
+  const std::vector<std::string> add = ids_in(exchange->request().parameter("add"));
+  if (remove.empty() && add.empty()) {
+    return refuse(exchange, 400, "name the change: remove=ID,… or add=ID,…");
+  }
+  for (const auto* ids : {&remove, &add}) {
+    for (const std::string& id : *ids) {
+      const Status valid = membership::validate_node_id(id);
+      if (!valid) return refuse(exchange, 400, valid.error().message);
+    }
+  }
+  Query query;
+  query.nodes = true;
+  answer(exchange, query, [this, exchange, remove, add](const Picture& p) -> Json {
+    const RingConfig config = config_of(p);
+    std::vector<RingMember> before = members_of(p, {}, {});
+    std::vector<RingMember> after = members_of(p, remove, add);
+    if (virtual_nodes(before, config) + virtual_nodes(after, config) > kPlannedMax) {
+      refuse(exchange, 400, "the ring is too large to plan with here; use `muster ring plan`");
+      return nullptr;
+    }
+    return with(
+        p, to_json(plan(HashRing(std::move(before), config), HashRing(std::move(after), config)),
+                   kMovesMax));
+  });
+}
+
+void Api::decisions(const http::ExchangePtr& exchange) {
+  const http::Request& request = exchange->request();
+  const auto limit = number_in(request, "limit", 200, kDecisionsMax);
+  const auto since = number_in(request, "since", 0, SIZE_MAX);
+  if (!limit || !since) {
+    return refuse(exchange, 400, (limit ? since : limit).error().message);
+  }
+  const std::string q = to_lower(request.parameter("q"));
+  const bool newest = request.parameter("since").empty();
+  Query query;
+  query.decisions = Query::Range{};
+  if (!newest) query.decisions->since = *since;
+  query.decisions->limit = q.empty() ? *limit : cluster::DecisionLog::kCapacity;
+  answer(exchange, query, [q, newest, limit = *limit](const Picture& p) {
+    std::vector<const cluster::Decision*> found;
+    for (const auto& each : p.decisions) {
+      if (matches(*each, q)) found.push_back(each.get());
+    }
+    const std::size_t count = std::min(limit, found.size());
+    const std::size_t first = newest ? found.size() - count : 0;
+    Json rows = Json::array();
+    for (std::size_t i = first; i < first + count; ++i) rows.push_back(to_json(*found[i]));
+    return with(p, {{"decisions", std::move(rows)},
+                    {"oldest", p.oldest_decision},
+                    {"newest", p.newest_decision}});
+  });
+}
+
+void Api::explain(const http::ExchangePtr& exchange, const std::string& id) {
+  Query query;
+  query.nodes = true;
+  query.about = id;
+  answer(exchange, query, [this, exchange, id](const Picture& p) -> Json {
+    const auto row =
+        std::lower_bound(p.nodes->begin(), p.nodes->end(), id,
+                         [](const NodeRow& a, const std::string& b) { return a.id < b; });
+    const bool known = row != p.nodes->end() && row->id == id;
+    if (!known && p.decisions.empty()) {
+      refuse(exchange, 404, "nothing is known about a node " + id);
+      return nullptr;
+    }
+    Json timeline = Json::array();
+    for (const auto& each : p.decisions) timeline.push_back(to_json(*each));
+    return with(p, {{"node", known ? to_json(*row, painted(p).shares) : Json(nullptr)},
+                    {"timeline", std::move(timeline)}});
+  });
+}
+
+void Api::series(const http::ExchangePtr& exchange) {
+  const auto minutes = number_in(exchange->request(), "minutes", 15, 60);
+  if (!minutes) return refuse(exchange, 400, minutes.error().message);
+  Query query;
+  query.series = std::chrono::minutes(*minutes);
+  answer(exchange, query, [](const Picture& p) {
+    return with(p, {{"stepMs", to_ms(Series::kStep)},
+                    {"series", series_json(p.series)},
+                    {"startMs", p.series.empty() ? 0 : to_ms(p.series.front().at)}});
+  });
+}
+
+void Api::events(const http::ExchangePtr& exchange) {
+  if (streams_.full()) return refuse(exchange, 503, "too many event streams are open");
+  const auto has = parse_unsigned(exchange->request().header("last-event-id")).value_or(0);
+  Query query;
+  query.flush = true;
+  query.decisions = {has, has == 0 ? 0 : kDecisionsMax};
+  with_.ask(query, [this, exchange, has](const PicturePtr& picture) {
+    with_.answered(200);
+    streams_.add(exchange, *picture, has);
+    count_listeners();
+  });
+}
+
+void Api::count_listeners() {
+  streams_.sweep(with_.authorize);
+  with_.listeners(streams_.size());
+  if (streams_.size() == 0) return sweep_timer_.cancel();
+  sweep_timer_.arm(kSweepEvery, [this] { count_listeners(); });
+}
+
+void Api::update(const UpdatePtr& update) {
+  streams_.update(*update, ring_.shares);
+  if (update->upserts.empty() && update->removed.empty()) return;
+  if (streams_.size() == 0 || shares_fresh() || std::exchange(shares_wanted_, true)) return;
+  // New shares for the next change; at most one painting for each that was told.
+  Query query;
+  query.nodes = true;
+  with_.ask(query, [this](const PicturePtr& picture) {
+    shares_wanted_ = false;
+    painted(*picture);
+  });
+}
+
+void Api::metrics(const http::ExchangePtr& exchange) {
+  Query query;
+  query.metrics = true;
+  with_.ask(query, [this, exchange](const PicturePtr&) {
+    reply(exchange, http::metrics_response(with_.metrics.text()));
+  });
+}
+
+void Api::ready(const http::ExchangePtr& exchange) {
+  with_.ask({}, [this, exchange](const PicturePtr& picture) {
+    const cluster::Verdict& verdict = picture->overview.verdict;
+    if (!verdict.healthy) return refuse(exchange, 503, verdict.reason);
+    Json json{{"ready", true}};
+    if (!verdict.reason.empty()) json["reason"] = verdict.reason;
+    reply(exchange, http::json_response(200, dump(json)));
+  });
+}
+
+void Api::page(const http::ExchangePtr& exchange) {
+  const http::Request& request = exchange->request();
+  for (const PageFile& file : with_.page) {
+    if (file.path != request.path) continue;
+    http::Response response{200, std::string(file.type), http::body(std::string(file.body)), {}};
+    response.headers = {{"Cache-Control", "no-cache"}, {"ETag", std::string(file.etag)}};
+    if (request.header("if-none-match") == file.etag) {
+      response.status = 304;
+      response.content = http::body("");
+    }
+    return reply(exchange, std::move(response));
+  }
+  if (request.path != "/" || !with_.page.empty()) {
+    return refuse(exchange, 404, "there is no " + request.path + " here");
+  }
+  reply(exchange, {200,
+                   "text/plain; charset=utf-8",
+                   http::body("This musterd was built without its page. /api/overview, /metrics, "
+                              "/healthz and /readyz answer.\n"),
+                   {}});
+}
+
+void Api::reply(const http::ExchangePtr& exchange, http::Response response) {
+  with_.answered(response.status);
+  const auto has = [&](const std::string& name) {
+    return std::any_of(response.headers.begin(), response.headers.end(),
+                       [&](const auto& header) { return header.first == name; });
+  };
+  if (!has("Cache-Control")) response.headers.emplace_back("Cache-Control", "no-store");
+  response.headers.emplace_back("Content-Security-Policy", kPolicy);
+  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
+  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  exchange->reply(std::move(response));
+}
+
+void Api::refuse(const http::ExchangePtr& exchange, int status, const std::string& sentence) {
+  reply(exchange, http::refusal(status, sentence));
+}
+
+}  // namespace muster::server

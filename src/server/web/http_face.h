@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "platform/event_loop.h"
+#include "platform/http/server.h"
+#include "server/web/api.h"
+#include "server/web/observer.h"
+#include "server/web/page.h"
+
+namespace muster::server {
+
+/// The HTTP listener of a server, on a thread of its own, and the way between that thread and the
+/// loop: pictures one way, questions the other. Made, used and destroyed on the loop.
+class HttpFace {
+ public:
+  struct Options {
+    http::ServerOptions listen;
+    std::function<Status(const http::Request&)> authorize{};  ///< Called on the HTTP thread.
+    std::span<const PageFile> page{};
+  };
+
+  /// `observer` outlives this.
+  HttpFace(Loop& loop, Observer& observer, Options options);
+  ~HttpFace();
+  HttpFace(const HttpFace&) = delete;
+  HttpFace& operator=(const HttpFace&) = delete;
+
+  /// Answers with the port.
+  [[nodiscard]] Result<std::uint16_t> start();
+
+ private:
+  Loop& loop_;
+  Observer& observer_;
+  Lifetime lifetime_;
+  LoopThread thread_;
+  std::unique_ptr<Api> api_;              ///< The thread's.
+  std::unique_ptr<http::Server> server_;  ///< The thread's.
+};
+
+}  // namespace muster::server

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/loop.h"
+#include "core/cluster/verdict.h"
+#include "core/membership/failure_detector.h"
+#include "core/membership/options.h"
+#include "server/cluster/leader_view.h"
+#include "server/cluster/replica.h"
+#include "server/cluster/sighting.h"
+#include "server/web/metrics.h"
+#include "server/web/picture.h"
+#include "server/web/series.h"
+
+namespace muster::server {
+
+/// Looks at a server from inside: makes pictures of it, tells listeners what changes, and keeps
+/// the metrics and the lines of the charts. It changes nothing. Loop thread only.
+class Observer {
+ public:
+  /// What is to be seen, from the moment that there is a state.
+  struct Subject {
+    const Replica* replica = nullptr;
+    std::function<LeaderView()> leader;
+    std::function<std::size_t()> watchers;
+    std::function<std::uint64_t()> watch_lag;
+    std::function<Duration()> lease_left;
+    std::function<membership::Verdict()> held;
+    /// Every server's last sign of life, where this one knows.
+    std::function<std::map<std::string, Sighting>()> sightings;
+    /// What the engine's store said last, while it fails; empty otherwise.
+    std::function<std::string()> engine_trouble{};
+  };
+  struct Options {
+    std::string server;
+    std::string engine;  ///< file, etcd, managed or s3.
+    membership::Options membership;
+    /// How the engine is, in words; empty: as far as the log can tell.
+    std::function<std::string()> engine_health{};
+    /// What is wrong with it; empty: nothing that it knows of.
+    std::function<std::string()> engine_trouble{};
+    /// What only the server knows: calls and connections; certificate and list where there are
+    /// some.
+    std::function<void(Metrics::Levels&)> levels{};
+  };
+
+  Observer(Loop& loop, Metrics& metrics, Options options);
+
+  /// The state can be looked at; it stays until release().
+  void attach(Subject subject);
+  void release(std::string why);
+  /// Why there is nothing to look at yet.
+  void waiting(std::string why) { not_ready_ = std::move(why); }
+
+  // From the server, as it happens.
+  void applied(const std::vector<membership::Event>& events);
+  void reloaded();
+  void heartbeat_answered(Duration took) { series_.heartbeat(took); }
+  void batch_written(std::size_t beats);
+
+  /// Whether this server can be relied on, and why not. All that say so ask here.
+  [[nodiscard]] cluster::Verdict verdict() const;
+  [[nodiscard]] Picture look(const Query& query);
+  /// Updates go there, at most four a second, while anybody listens.
+  void listen(std::function<void(UpdatePtr)> listener) { listener_ = std::move(listener); }
+  void set_listeners(std::size_t count);
+
+  [[nodiscard]] Metrics& metrics() { return metrics_; }
+
+ private:
+  [[nodiscard]] Overview overview() const;
+  [[nodiscard]] std::vector<ServerRow> servers(const LeaderView& leader) const;
+  [[nodiscard]] std::vector<NamespaceRow> namespaces() const;
+  [[nodiscard]] NodeRows rows();
+  void set_levels();
+  void flush();
+  void flush_later();
+  void tick();
+  void sample();
+
+  Loop& loop_;
+  Metrics& metrics_;
+  Options options_;
+  std::optional<Subject> subject_;
+  std::string not_ready_ = "this server is starting its engine";
+  std::function<void(UpdatePtr)> listener_;
+  std::size_t listeners_ = 0;
+  Series series_;
+  std::uint64_t told_ = 0;  ///< The last decision that was counted and sent.
+  std::map<std::string, std::optional<NodeRow>> changed_;  ///< None: removed.
+  std::vector<cluster::DecisionLog::Entry> decided_;       ///< Not sent yet.
+  bool reset_ = false;
+  NodeRows rows_;  ///< The last ones made, good for a moment.
+  MonoTime rows_made_{};
+  std::uint64_t rows_version_ = 0;
+  Timer flush_timer_;
+  Timer tick_timer_;
+  Timer sample_timer_;
+};
+
+}  // namespace muster::server

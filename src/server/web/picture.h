@@ -1,0 +1,126 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "core/cluster/decision_log.h"
+#include "core/cluster/verdict.h"
+#include "core/membership/node.h"
+#include "server/web/series.h"
+
+/// What a server shows of itself, as plain data: made on the loop, and then handed to the thread
+/// that answers HTTP, which may take its time with it.
+namespace muster::server {
+
+struct NodeRow {
+  std::string id;
+  membership::NodeType type{};
+  std::string address;
+  std::uint32_t port = 0;
+  membership::NodeState state{};
+  std::string generation;
+  membership::Slot slot = 0;
+  std::uint32_t flaps = 0;
+  WallTime registered_at{};
+  WallTime state_since{};
+  /// By log time, which no wall clock moves, when the row was made.
+  Duration heartbeat_age{};
+  Duration state_age{};
+  std::uint32_t weight = 1;
+};
+/// Sorted by id.
+using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
+
+struct ServerRow {
+  std::string id;
+  std::string address;
+  std::string role;  ///< leader, follower, unreachable, or unknown: not heard yet.
+  std::optional<std::uint64_t> applied_index;
+  std::optional<std::uint64_t> lag_entries;
+  /// Without an applied index: how long it has not been heard at least.
+  std::optional<Duration> last_seen;
+  std::string version;
+};
+
+struct LeaderRow {
+  std::string id;
+  std::string address;
+  std::uint64_t epoch = 0;
+  WallTime since{};
+  std::string why;
+};
+
+struct NamespaceRow {
+  std::string name;
+  std::string leader;  ///< Empty: nobody leads.
+  std::uint64_t epoch = 0;
+  Duration lease_left{0};  ///< By log time, for people only.
+  std::size_t workers = 0;
+  WallTime since{};
+};
+
+struct Overview {
+  std::string server;
+  std::uint64_t version = 0;
+  Duration stale{0};
+  std::optional<LeaderRow> leader;
+  std::string engine;
+  std::string engine_health;
+  std::uint64_t log_head = 0;
+  std::string log_id;
+  std::vector<ServerRow> servers;
+  std::map<membership::NodeState, std::size_t> counts;
+  std::size_t nodes = 0;
+  std::size_t watchers = 0;
+  cluster::Verdict verdict;
+  WallTime now{};
+};
+
+/// What somebody wants to see.
+struct Query {
+  bool nodes = false;
+  bool namespaces = false;
+  bool metrics = false;                ///< Sets the gauges: they are read right after.
+  bool flush = false;                  ///< Everything so far has been sent to the listeners first.
+  std::optional<std::string> about{};  ///< The decisions about this subject.
+  struct Range {
+    std::optional<std::uint64_t> since;  ///< None: the newest.
+    std::size_t limit = 0;
+  };
+  std::optional<Range> decisions{};
+  Duration series{0};
+};
+
+struct Picture {
+  Overview overview;
+  membership::RingConfig ring;
+  NodeRows nodes{};
+  std::uint64_t nodes_version =
+      0;  ///< Of the topology that `nodes` shows; the newest may be later.
+  std::vector<NamespaceRow> namespaces{};
+  std::vector<cluster::DecisionLog::Entry> decisions{};
+  std::uint64_t oldest_decision = 0;  ///< From here on there are all of them.
+  std::uint64_t newest_decision = 0;
+  std::vector<Sample> series{};
+};
+using PicturePtr = std::shared_ptr<const Picture>;
+
+/// What has changed since the last one, for those who listen.
+struct Update {
+  std::uint64_t version = 0;
+  std::vector<NodeRow> upserts{};
+  std::vector<std::string> removed{};
+  std::vector<cluster::DecisionLog::Entry> decisions{};
+  std::optional<Overview> overview{};
+  std::optional<Sample> sample{};
+  bool reset = false;  ///< The whole state was replaced: ask for everything again.
+  WallTime now{};
+};
+using UpdatePtr = std::shared_ptr<const Update>;
+
+}  // namespace muster::server

@@ -1,0 +1,114 @@
+// The ring that /api/ring shows is of the nodes that are shown with it.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/membership/testing.h"
+#include "server/web/api.h"
+#include "server/web/observer.h"
+#include "sim/world.h"
+#include "store/memory/memory_store.h"
+
+namespace muster::server {
+namespace ring_version_test {
+
+/// A GET, and what it was answered.
+class Asked final : public http::Exchange {
+ public:
+  explicit Asked(std::string path) {
+    request_.method = "GET";
+    request_.path = std::move(path);
+  }
+  [[nodiscard]] const http::Request& request() const override { return request_; }
+  void reply(http::Response response) override { answer = *response.content; }
+  void stream(http::Response) override {}
+  void write(const http::Body&) override {}
+  [[nodiscard]] bool over() const override { return !answer.empty(); }
+  std::string answer;
+
+ private:
+  http::Request request_;
+};
+
+class RingVersionTest : public ::testing::Test {
+ protected:
+  RingVersionTest() {
+    Observer::Subject subject;
+    subject.replica = &replica_;
+    subject.leader = [] { return LeaderView{true, "s1", "127.0.0.1:9000", Epoch(1)}; };
+    subject.watchers = [] { return std::size_t{0}; };
+    subject.watch_lag = [] { return std::uint64_t{0}; };
+    subject.lease_left = [] { return Duration(1s); };
+    subject.held = [] { return membership::Verdict{}; };
+    subject.sightings = [] { return std::map<std::string, Sighting>(); };
+    observer_.attach(std::move(subject));
+  }
+
+  void change(const membership::Command& command) {
+    const std::string bytes = cluster::encode(cluster::ChangeTopology{command});
+    const std::vector<std::string_view> commands{bytes};
+    const Incarnation run("run");
+    ASSERT_TRUE(replica_
+                    .apply({rlog::Index(static_cast<std::uint64_t>(++index_)), Epoch(1), run,
+                            membership::testing::at(index_), WallTime{}, rlog::EntryKind::kCommands,
+                            commands})
+                    .ok());
+  }
+  /// The node is in the ring, two changes later.
+  void enter(const std::string& id) {
+    change(membership::testing::registration(id, static_cast<unsigned>(index_) + 1));
+    change(membership::testing::beat(replica_.state().topology(), id));
+    ASSERT_EQ(membership::testing::state(replica_.state().topology(), id),
+              membership::NodeState::kActive);
+  }
+  std::vector<std::string> shown() {
+    const auto asked = std::make_shared<Asked>("/api/ring");
+    api_.handle(asked);
+    const nlohmann::json ring = nlohmann::json::parse(asked->answer);
+    std::vector<std::string> ids;
+    for (const auto& node : ring["nodes"]) ids.push_back(node["id"]);
+    return ids;
+  }
+
+  sim::World world_{1};
+  sim::Process process_{world_, 1.0, 0s};
+  MemoryStore store_{process_};
+  Replica replica_{{},
+                   {process_, store_, Random(1)},
+                   {.applied = [](const std::vector<membership::Event>&) {},
+                    .reloaded = [] {},
+                    .deposed = {},
+                    .stopped = {}}};
+  std::int64_t index_ = 0;
+  Metrics metrics_;
+  Observer observer_{process_, metrics_, {.server = "s1", .engine = "file", .membership = {}}};
+  Api api_{{.loop = process_,
+            .ask =
+                [this](const Query& query, const std::function<void(PicturePtr)>& done) {
+                  done(std::make_shared<const Picture>(observer_.look(query)));
+                },
+            .listeners = [](std::size_t) {},
+            .metrics = metrics_,
+            .answered = [](int) {}}};
+};
+
+// Rows of nodes are kept for a moment, and the ring is kept per version: painted of older rows and
+// kept under the newer version, it would stay without the node until the next change.
+TEST_F(RingVersionTest, ANodeThatEntersBetweenTwoLooksIsInTheRingOfALaterOne) {
+  const std::vector<std::string> one{"n1"}, both{"n1", "n2"};
+  enter("n1");
+  EXPECT_EQ(shown(), one);
+  enter("n2");
+  EXPECT_EQ(shown(), one) << "the rows were not kept, and this tests nothing";
+  world_.run(world_.now() + 1s);
+  EXPECT_EQ(shown(), both);
+}
+
+}  // namespace ring_version_test
+}  // namespace muster::server

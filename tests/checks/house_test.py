@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Shows the check `house` each thing that must not grow, planted in a small tree of its own."""
+"""Shows the check `house` each thing that must not grow, and `includes` folders that point back, planted in a
+small tree of its own.
+"""
 
 import unittest
 
@@ -44,6 +46,23 @@ class HouseTest(CheckTest):
         self.write("src/core/c_test.cc", "int a;\n")
         self.write("src/core/c_fuzz.cc", "int a;\n")
         self.assert_passes("house")
+
+
+class FoldersTest(CheckTest):
+    def test_folders_of_a_module_point_one_way(self):
+        self.write("src/server/api/a.cc", '#include "server/cluster/b.h"\n#include "server/api/c.h"\n')
+        self.write("src/server/web/a_test.cc", '#include "server/api/testing.h"\n')
+        self.write("src/server/a.cc", '#include "server/security/b.h"\n')
+        self.assert_passes("includes")
+        self.write("src/server/web/a.cc", '#include "server/api/c.h"\n')
+        self.write("src/store/s3/a.cc", '#include "store/file/b.h"\n')
+        self.write("src/core/misc/a.h", "#pragma once\n")
+        self.assert_finds(
+            "includes",
+            "src/server/web/a.cc:1: server/web must not include server/api (server/api/c.h)",
+            "src/store/s3/a.cc:1: store/s3 must not include store/file",
+            "src/core/misc/a.h:1: folder core/misc is not in tools/check/layers.txt",
+        )
 
 
 if __name__ == "__main__":

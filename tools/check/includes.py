@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Includes between modules point one way only, as layers.txt says, and a source includes its own header
-first, which shows that the header needs no other before it. A file that names something of the C++
+"""Includes between modules, and between the folders of one, point one way only, as layers.txt says, and a
+source includes its own header first, which shows that the header needs no other before it. A file that names something of the C++
 library, or of nlohmann/json, includes a header that declares it, as standard.txt says, or one of ours
 that does: what is precompiled hides from the compiler that an include is missing.
 
@@ -26,13 +26,22 @@ def read_layers():
 
 
 def closure(layers, module):
+    """What a module, or a folder of one, may include: itself, and all that the table leads to from there."""
     reached, ahead = {module, "base"}, [module]
     while ahead:
-        for target in layers[ahead.pop()]:
+        for target in layers.get(ahead.pop(), ()):  # A folder without a line is reported where it is read.
             if target not in reached:
                 reached.add(target)
                 ahead.append(target)
     return reached
+
+
+def folders_in_circles(layers):
+    return [place for place, targets in layers.items() if any(place in closure(layers, target) for target in targets)]
+
+
+def is_test(path):
+    return "_test" in path.stem or path.stem.endswith("_fuzz") or "testing" in path.parts
 
 
 def judge(layers, for_tests, for_proto, path, bracket, target):
@@ -49,6 +58,9 @@ def judge(layers, for_tests, for_proto, path, bracket, target):
             allowed = allowed.union(*(closure(layers, extra) for extra in for_tests))
         if first not in allowed:
             return f"{module} must not include {first} ({target}); see tools/check/layers.txt."
+        here, there = "/".join(path.parts[1:-1]), target.rpartition("/")[0]
+        if first == module and not is_test(path) and there not in closure(layers, here) | {here}:
+            return f"{here} must not include {there} ({target}); see tools/check/layers.txt."
     elif bracket == '"':
         return f'"{target}" names no module; write <…> for a library, "module/file.h" for ours.'
     return None
@@ -98,6 +110,8 @@ def judge_names(check, path, text, headers, declared_in):
 
 check = common.Check("includes", __doc__)
 layers, for_tests, for_proto = read_layers()
+for place in folders_in_circles(layers):
+    check.report(pathlib.PurePosixPath("tools/check/layers.txt"), 1, f"{place} leads back to itself.")
 included, texts = collections.defaultdict(list), {}
 for path in common.sources(check.root):
     if path.parts[0] not in ("src", "tests", "bench", "examples"):
@@ -108,6 +122,8 @@ for path in common.sources(check.root):
     if judged and path.parts[1] not in layers:
         check.report(path, 1, f"module {path.parts[1]} is not in tools/check/layers.txt.")
         judged = False
+    elif judged and not is_test(path) and "/".join(path.parts[1:-1]) not in layers:
+        check.report(path, 1, f"folder {'/'.join(path.parts[1:-1])} is not in tools/check/layers.txt.")
     own = own_header(check.root, path)
     for number, line in enumerate(text.splitlines(), 1):
         if found := INCLUDE.match(line):

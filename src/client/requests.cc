@@ -1,7 +1,7 @@
 #include "client/requests.h"
 
 #include "client/wire.h"
-#include "core/cluster/attendance.h"
+#include "core/cluster/reachability.h"
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/observe.pb.h"

@@ -81,7 +81,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     [this](const cluster::Command& command) {
                       return cluster::understood_by_all(cluster::level(command),
                                                         replica_.state().servers(),
-                                                        admin_.attendance(), loop_.now());
+                                                        admin_.reachability(), loop_.now());
                     },
                 .settled =
                     [this](Duration took, bool applied) {
@@ -128,7 +128,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                         probe_store(store_, loop_, random_,
                                     config_.candidate().filled().request_timeout, std::move(done));
                       }}),
-      cluster_({loop_, replica_, term_, peers_, surroundings.guard, observer_,
+      cluster_({loop_, replica_, term_, peers_, surroundings.access, observer_,
                 [this] { return leader(); }, config_.id, process_}),
       topology_hub_(loop_, replica_.state(),
                     [this] {

@@ -22,11 +22,11 @@
 #include "server/api/topology_hub.h"
 #include "server/cluster/leader_term.h"
 #include "server/cluster/log_mover.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 #include "server/config/config.h"
 #include "server/rpc/peers.h"
 #include "server/rpc/router.h"
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 #include "server/web/observer.h"
 #include "store/store.h"
 
@@ -44,7 +44,7 @@ class ClusterPeer {
     Loop& loop;
     ObjectStore& store;
     rpc::Peers& peers;
-    Guard& guard;
+    AccessControl& access;
     std::string address;  ///< What clients and the other servers are told to dial.
     Random random;
     /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
@@ -76,7 +76,7 @@ class ClusterPeer {
   [[nodiscard]] LeaderView leader() const;
   /// Where the state stands, for whoever records what was done.
   [[nodiscard]] AuditLog::Position position() const;
-  [[nodiscard]] const Replica& replica() const { return replica_; }
+  [[nodiscard]] const ReplicatedState& replica() const { return replica_; }
 
  private:
   static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
@@ -132,7 +132,7 @@ class ClusterPeer {
   bool stopping_ = false;
 
   Result<std::string> known_log_;  ///< Of the data directory; empty when it knows none.
-  Replica replica_;
+  ReplicatedState replica_;
   LogMover mover_;
   std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.
   bool left_ = false;               ///< Everything is there.

@@ -107,7 +107,7 @@ void ClusterPeer::ask_for_mark(const rlog::Seal& seal, Callback<Done> done) {
                                             ". The new engine must be the same for every server"});
         }
         for (const auto& [id, status] : others.failures) {
-          const auto presence = admin_.attendance().presence(id, loop_.now());
+          const auto presence = admin_.reachability().presence(id, loop_.now());
           if (presence == cluster::Presence::kAbsent) {
             log_warn("an unreachable server was not asked whether it reaches the new engine",
                      {{"server", id}, {"target", seal.target}});

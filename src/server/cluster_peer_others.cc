@@ -86,7 +86,7 @@ void ClusterPeer::update_health() {
   const std::size_t others = candidate_.at_work().size() - 1;
   const Duration patience =
       std::max(cluster::kAbsentAfter, 2 * candidate_.options().worker_timeout);
-  if (term_.active() && admin_.attendance().deserted(others, patience, loop_.now())) {
+  if (term_.active() && admin_.reachability().deserted(others, patience, loop_.now())) {
     log_warn("no other server reaches this one; handing over",
              {{"server", config_.id}, {"epoch", std::to_string(term_.epoch().value())}});
     term_.resign_because("no other server reached it");
@@ -126,7 +126,7 @@ void ClusterPeer::note_outage() {
 void ClusterPeer::note_servers() {
   if (!term_.active() || stopping_) return;
   for (const cluster::Note& note : cluster::arrivals_and_departures(
-           replica_.state(), admin_.attendance(), config_.id, loop_.now())) {
+           replica_.state(), admin_.reachability(), config_.id, loop_.now())) {
     if (!being_told_.insert(note.subject).second) continue;
     log_info("server " + note.subject +
                  (note.why == cluster::Why::kSilence ? " is unreachable" : " is reachable again"),

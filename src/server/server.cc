@@ -74,20 +74,20 @@ Status Server::start_guard() {
                                             config_.data_dir,
                                             config_.id});
     tls_->on_change([this] {
-      guard_->recheck();
+      access_->recheck();
       if (rpc_) rpc_->forget_peers();
     });
     if (config_.managed() && !config_.crl_url.empty()) {
       tls_->on_list([this](const std::string& bytes) { keep_for_engine(bytes); });
     }
   }
-  server::Guard::Options options;
+  server::AccessControl::Options options;
   options.tls = tls_ ? &*tls_ : nullptr;
   if (config_.limited) options.limits = config_.limits;
   options.on_limited = [this](const char* reason) { metrics_.rejected(reason); };
   options.audit = audit_ ? &*audit_ : nullptr;
   options.position = [this] { return peer_ ? peer_->position() : server::AuditLog::Position{}; };
-  guard_.emplace(loop_, std::move(options));
+  access_.emplace(loop_, std::move(options));
   return tls_ ? tls_->start() : Status(Done{});
 }
 
@@ -106,7 +106,7 @@ void Server::keep_for_engine(const std::string& crl) {
 
 void Server::reload(const ServerConfig& config) {
   if (tls_) tls_->reload();
-  if (guard_) guard_->use(config.limits);
+  if (access_) access_->use(config.limits);
   if (rpc_) rpc_->set_descriptors_max(descriptors_max(config));
   if (!audit_) return;
   if (const Status opened = audit_->open(); !opened) {
@@ -277,12 +277,12 @@ void Server::reach_engine() {
   auto address = etcd::Address::read(*url);
   if (!address) return on_fatal_(address.error());
   warn_of_plaintext(*address);
-  door_ = std::make_unique<etcd::Door>(loop_, std::move(*address));
-  door_->knock(lifetime_.wrap([this](const Status& let_in) {
+  access_probe_ = std::make_unique<etcd::AccessProbe>(loop_, std::move(*address));
+  access_probe_->start(lifetime_.wrap([this](const Status& let_in) {
     if (!let_in) return on_fatal_(let_in.error());
-    // Not from within the door, which has served.
+    // Not from within the probe, which has served.
     loop_.post(lifetime_.wrap([this] {
-      door_.reset();
+      access_probe_.reset();
       join(config_.engine);
     }));
   }));
@@ -304,7 +304,7 @@ void Server::join(const std::string& url) {
   peer_ = std::make_unique<server::ClusterPeer>(
       config_,
       server::ClusterPeer::Surroundings{
-          loop_, *store_, *rpc_, *guard_, address_, Random(random_.next()), on_fatal_, observer_,
+          loop_, *store_, *rpc_, *access_, address_, Random(random_.next()), on_fatal_, observer_,
           std::move(remove_member),
           [this](const std::string& engine) { return open_store(engine, loop_, kEngineOptions); },
           [this](bool serving) { rpc_->set_serving(serving); }});
@@ -329,10 +329,10 @@ bool Server::let_in(const rpc::CallPtr& call) {
     const std::string& method = of->method();
     const Duration took = loop_.now() - began;
     // How long a stream lasts is no measure of anything.
-    metrics_.rpc_ended(method, end.code, took, server::Guard::lasts(method));
+    metrics_.rpc_ended(method, end.code, took, server::AccessControl::lasts(method));
     if (method.ends_with("/Heartbeat")) observer_.heartbeat_answered(took);
   });
-  return guard_->admit(call);
+  return access_->admit(call);
 }
 
 void Server::dispatch(const rpc::CallPtr& call) {
@@ -359,7 +359,7 @@ void Server::stop(std::function<void()> done) {
     peer_.reset();
     restore_.reset();
     store_.reset();
-    door_.reset();
+    access_probe_.reset();
     if (!engine_) return done();
     engine_->stop(done);
   };

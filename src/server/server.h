@@ -15,20 +15,20 @@
 #include "server/config/config.h"
 #include "server/engine/managed_engine.h"
 #include "server/rpc/rpc_server.h"
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 #include "server/security/tls_keeper.h"
 #include "server/web/http_face.h"
 #include "server/web/metrics.h"
 #include "server/web/observer.h"
-#include "store/etcd/door.h"
+#include "store/etcd/access_probe.h"
 #include "store/store.h"
 
 namespace muster {
 
 /// One musterd: it listens, sees to its engine, and takes part in the cluster.
 ///
-/// Whoever calls is looked at by the guard first. Loop thread only; stop() before destroying it, or
-/// it goes as a crash would: without handing over.
+/// Every call passes access control first. Loop thread only; stop() before destroying it,
+/// or it goes as a crash would: without handing over.
 class Server {
  public:
   struct Surroundings {
@@ -95,10 +95,10 @@ class Server {
   server::Observer observer_;
   std::optional<server::AuditLog> audit_;
   std::optional<server::TlsKeeper> tls_;
-  std::optional<server::Guard> guard_;
+  std::optional<server::AccessControl> access_;
   std::unique_ptr<rpc::RpcServer> rpc_;
   std::unique_ptr<ManagedEngine> engine_;
-  std::unique_ptr<etcd::Door> door_;
+  std::unique_ptr<etcd::AccessProbe> access_probe_;
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;

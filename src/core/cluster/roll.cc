@@ -16,11 +16,12 @@ bool told_to_be_gone(const DecisionLog& decisions, const std::string& server) {
 
 }  // namespace
 
-std::vector<Note> arrivals_and_departures(const ClusterState& state, const Attendance& attendance,
+std::vector<Note> arrivals_and_departures(const ClusterState& state,
+                                          const Reachability& reachability,
                                           const std::string& leader, MonoTime now) {
   std::vector<Note> notes;
   for (const auto& [id, server] : state.servers()) {
-    const Presence presence = id == leader ? Presence::kPresent : attendance.presence(id, now);
+    const Presence presence = id == leader ? Presence::kPresent : reachability.presence(id, now);
     if (presence == Presence::kUnknown) continue;
     const bool gone = presence == Presence::kAbsent;
     if (gone == told_to_be_gone(state.decisions(), id)) continue;

@@ -14,7 +14,7 @@ class RollTest : public ::testing::Test {
     for (const char* id : {"s1", "s2", "s3"}) {
       apply(AnnounceServer{id, std::string(id) + ":9000", "0.1.0", 1, {}});
     }
-    attendance_.begin(kBegin);
+    reachability_.begin(kBegin);
   }
   void apply(const Command& command) {
     ASSERT_TRUE(state_.apply(encode(command), {++index_, 0, {}})->answer);
@@ -22,7 +22,7 @@ class RollTest : public ::testing::Test {
   /// Writes down what there is to tell, and answers with it.
   std::vector<std::string> tell(MonoTime now) {
     std::vector<std::string> told;
-    for (const Note& note : arrivals_and_departures(state_, attendance_, "s1", now)) {
+    for (const Note& note : arrivals_and_departures(state_, reachability_, "s1", now)) {
       apply(note);
       told.push_back(sentence(*state_.decisions().last_about(note.subject)));
     }
@@ -31,24 +31,24 @@ class RollTest : public ::testing::Test {
   using Told = std::vector<std::string>;
 
   ClusterState state_;
-  Attendance attendance_;
+  Reachability reachability_;
   std::uint64_t index_ = 0;
 };
 
 TEST_F(RollTest, EachIsToldOnceWhenItGoesAndWhenItIsBack) {
-  attendance_.heard("s2", kBegin + 1s);
+  reachability_.heard("s2", kBegin + 1s);
   EXPECT_EQ(tell(kBegin + 9s), Told{});
   EXPECT_EQ(tell(kBegin + 10s), Told{"server s3 is unreachable; not heard for 10s"});
   EXPECT_EQ(tell(kBegin + 10s), Told{});
-  attendance_.heard("s2", kBegin + 10s);
-  attendance_.heard("s3", kBegin + 12s);
+  reachability_.heard("s2", kBegin + 10s);
+  reachability_.heard("s3", kBegin + 12s);
   EXPECT_EQ(tell(kBegin + 12s), Told{"server s3 is reachable again"});
   EXPECT_EQ(tell(kBegin + 13s), Told{});
 }
 
 TEST_F(RollTest, TheNextLeaderDoesNotTellItAgain) {
   ASSERT_EQ(tell(kBegin + 10s).size(), 2U);
-  attendance_.begin(kBegin + 20s);
+  reachability_.begin(kBegin + 20s);
   EXPECT_EQ(tell(kBegin + 1h), Told{});
 }
 

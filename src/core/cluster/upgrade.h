@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "core/cluster/attendance.h"
 #include "core/cluster/cluster_state.h"
 #include "core/cluster/commands.h"
+#include "core/cluster/reachability.h"
 
 namespace muster::cluster {
 
@@ -19,7 +19,7 @@ namespace muster::cluster {
 /// stops and says so.
 [[nodiscard]] Status understood_by_all(std::uint64_t level,
                                        const std::map<std::string, ServerEntry>& servers,
-                                       const Attendance& attendance, MonoTime now);
+                                       const Reachability& reachability, MonoTime now);
 
 /// Whether a server has announced itself as just that.
 [[nodiscard]] bool same(const ServerEntry& known, const AnnounceServer& said);

@@ -10,20 +10,20 @@ constexpr MonoTime kBegin = MonoTime() + 100s;
 class UpgradeTest : public ::testing::Test {
  protected:
   UpgradeTest() {
-    attendance_.begin(kBegin);
+    reachability_.begin(kBegin);
     for (const char* id : {"s1", "s2", "s3"}) servers_[id].level = 2;
   }
   Status ask(MonoTime now, std::uint64_t level = 2) {
-    return understood_by_all(level, servers_, attendance_, now);
+    return understood_by_all(level, servers_, reachability_, now);
   }
 
-  Attendance attendance_;
+  Reachability reachability_;
   std::map<std::string, ServerEntry> servers_;
 };
 
 TEST_F(UpgradeTest, ANewCommandWaitsForTheLastServerThatIsThere) {
   servers_["s3"].level = 1;
-  attendance_.heard("s3", kBegin + 5s);
+  reachability_.heard("s3", kBegin + 5s);
   const Status refused = ask(kBegin + 6s);
   ASSERT_TRUE(refused.is(Errc::kUnsupported));
   EXPECT_NE(refused.error().message.find("s3"), std::string::npos) << refused.error().message;
@@ -39,31 +39,31 @@ TEST_F(UpgradeTest, WhatEveryServerEverUnderstoodWaitsForNobody) {
 TEST_F(UpgradeTest, AServerTakenBackHoldsItUpAgain) {
   EXPECT_TRUE(ask(kBegin + 1s));
   servers_["s2"].level = 1;
-  attendance_.heard("s2", kBegin + 2s);
+  reachability_.heard("s2", kBegin + 2s);
   EXPECT_TRUE(ask(kBegin + 3s).is(Errc::kUnsupported));
 }
 
 TEST_F(UpgradeTest, AServerThatIsGoneHoldsNothingUpOnceItsTimeIsOver) {
   servers_["s3"].level = 1;
-  attendance_.heard("s3", kBegin + 1s);
+  reachability_.heard("s3", kBegin + 1s);
   EXPECT_TRUE(ask(kBegin + 1s + kAbsentAfter - 1ms).is(Errc::kUnsupported));
   EXPECT_TRUE(ask(kBegin + 1s + kAbsentAfter));
 }
 
 TEST_F(UpgradeTest, ANewTermGivesEverybodyTimeToSpeak) {
   servers_["s3"].level = 1;
-  attendance_.heard("s3", kBegin);
+  reachability_.heard("s3", kBegin);
   const MonoTime later = kBegin + 1h;
   EXPECT_TRUE(ask(later));
-  attendance_.begin(later);
+  reachability_.begin(later);
   EXPECT_TRUE(ask(later).is(Errc::kUnsupported));
-  EXPECT_EQ(attendance_.silence("s3", later + 3s), 3s);
+  EXPECT_EQ(reachability_.silence("s3", later + 3s), 3s);
 }
 
 TEST_F(UpgradeTest, AForgottenServerHoldsNothingUp) {
   servers_["s3"].level = 1;
-  attendance_.heard("s3", kBegin);
-  attendance_.forget("s3");
+  reachability_.heard("s3", kBegin);
+  reachability_.forget("s3");
   servers_.erase("s3");
   EXPECT_TRUE(ask(kBegin));
 }

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "core/cluster/attendance.h"
+#include "core/cluster/reachability.h"
 
 namespace muster::cluster {
 

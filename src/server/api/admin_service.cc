@@ -21,9 +21,9 @@ std::function<void(const cluster::Answer&)> reply_version(const rpc::CallPtr& ca
 
 // What has no subject is no change.
 template <typename Request>
-bool charge(Guard& guard, const rpc::CallPtr& call, const Request& request) {
+bool charge(AccessControl& access, const rpc::CallPtr& call, const Request& request) {
   if constexpr (requires { subject(request); }) {
-    return guard.charge(call, LimitedCall::kWrite, subject(request));
+    return access.charge(call, LimitedCall::kWrite, subject(request));
   } else {
     return true;
   }
@@ -38,7 +38,7 @@ void AdminService::add_to(rpc::Router& router) {
     router.add(method, [this, handle](const rpc::CallPtr& call) {
       rpc::read_request<Request>(call, [this, handle](const auto& c, const Request& request,
                                                       const std::string& bytes) {
-        if (!charge(cluster_.guard(), c, request)) return;
+        if (!charge(cluster_.access(), c, request)) return;
         cluster_.at_leader(c, bytes, [this, handle, c, request] { (this->*handle)(c, request); });
       });
     });
@@ -57,7 +57,7 @@ void AdminService::add_to(rpc::Router& router) {
   router.add(service + "Move", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::MoveRequest>(
         call, [this](const auto& c, const v1::MoveRequest& request, const auto&) {
-          if (!charge(cluster_.guard(), c, request)) return;
+          if (!charge(cluster_.access(), c, request)) return;
           cluster_.only_at_leader(c, [this, c, request] { Move(c, request); });
         });
   });
@@ -72,7 +72,7 @@ void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeReques
   };
   // While a server of 0.1 is there, a drain is what it was then.
   const auto level = cluster::level(cluster::ChangeTopology{membership::SetDrain{}});
-  if (!cluster::understood_by_all(level, cluster_.state().servers(), attendance_,
+  if (!cluster::understood_by_all(level, cluster_.state().servers(), reachability_,
                                   cluster_.loop().now())) {
     return propose(membership::Drain{NodeId(request.node_id()), request.cancel(), {}});
   }
@@ -94,10 +94,10 @@ void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRe
     info.set_address(server.address);
     info.set_leader(id == own_id_);
     info.set_role(id == own_id_ ? "leader"
-                                : role_of(attendance_.presence(id, cluster_.loop().now())));
+                                : role_of(reachability_.presence(id, cluster_.loop().now())));
     info.set_version(server.version);
     info.set_announced_at(to_ms(cluster_.state().topology().label(server.announced_at)));
-    const Duration silence = attendance_.silence(id, cluster_.loop().now());
+    const Duration silence = reachability_.silence(id, cluster_.loop().now());
     info.set_silent_ms(id == own_id_ ? 0 : static_cast<std::uint64_t>(to_ms(silence)));
     info.set_command_level(server.level);
   }
@@ -121,7 +121,7 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
 }
 
 void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
-  attendance_.forget(id);
+  reachability_.forget(id);
   applied_.erase(id);
   // A member that has never announced itself is removed all the same.
   if (was_member && cluster_.state().server(id) == nullptr) {
@@ -179,7 +179,7 @@ void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest&
   const cluster::AnnounceServer said{request.id(), request.address(), request.version(), level, {}};
   const cluster::ServerEntry* known = cluster_.state().server(request.id());
   const auto heard = [this, id = request.id(), applied = request.applied_index()] {
-    attendance_.heard(id, cluster_.loop().now());
+    reachability_.heard(id, cluster_.loop().now());
     applied_[id] = applied;
   };
   if (known != nullptr) heard();
@@ -194,7 +194,7 @@ std::map<std::string, Sighting> AdminService::sightings() const {
   std::map<std::string, Sighting> all;
   for (const auto& [id, server] : cluster_.state().servers()) {
     const auto applied = applied_.find(id);
-    all[id] = {attendance_.silence(id, cluster_.loop().now()),
+    all[id] = {reachability_.silence(id, cluster_.loop().now()),
                applied == applied_.end() ? 0 : applied->second};
   }
   all[own_id_] = {0s, cluster_.replica().log().applied().value()};

@@ -40,11 +40,11 @@ class AdminService {
 
   void add_to(rpc::Router& router);
   void begin_term() {
-    attendance_.begin(cluster_.loop().now());
+    reachability_.begin(cluster_.loop().now());
     applied_.clear();
   }
   /// Whom of the servers this one has heard while it leads.
-  [[nodiscard]] const cluster::Attendance& attendance() const { return attendance_; }
+  [[nodiscard]] const cluster::Reachability& reachability() const { return reachability_; }
   /// And what they said of themselves.
   [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
@@ -61,7 +61,7 @@ class AdminService {
   Cluster& cluster_;
   std::string own_id_;
   Actions actions_;
-  cluster::Attendance attendance_;
+  cluster::Reachability reachability_;
   /// How far they had read the log; at most one for each server that announced itself.
   std::map<std::string, std::uint64_t> applied_;
 };

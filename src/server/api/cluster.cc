@@ -66,21 +66,21 @@ void Cluster::at_leader(const rpc::CallPtr& call, std::string request, std::func
                         Answered done) {
   if (parts_.term.active()) return here();
   if (call->forwarded()) return done(not_leading(parts_.leader()), {});
-  pass_on(
-      std::make_shared<Passage>(Passage{call, std::move(request), std::move(here), std::move(done),
-                                        parts_.loop.now() + patience(call->time_left())}));
+  forward(std::make_shared<ForwardedCall>(
+      ForwardedCall{call, std::move(request), std::move(here), std::move(done),
+                    parts_.loop.now() + patience(call->time_left())}));
 }
 
-void Cluster::pass_on(const std::shared_ptr<const Passage>& passage) {
-  if (passage->call->over()) return;
-  if (parts_.term.active()) return passage->here();
-  ask_leader(passage->call, passage->request,
-             lifetime_.wrap([this, passage](rpc::RpcStatus status, std::string answer) {
+void Cluster::forward(const std::shared_ptr<const ForwardedCall>& waiting) {
+  if (waiting->call->over()) return;
+  if (parts_.term.active()) return waiting->here();
+  ask_leader(waiting->call, waiting->request,
+             lifetime_.wrap([this, waiting](rpc::RpcStatus status, std::string answer) {
                const MonoTime next = parts_.loop.now() + kLookInterval;
-               if (status.ok() || !may_pass(status) || next > passage->until) {
-                 return passage->done(std::move(status), std::move(answer));
+               if (status.ok() || !may_pass(status) || next > waiting->until) {
+                 return waiting->done(std::move(status), std::move(answer));
                }
-               parts_.loop.at(next, lifetime_.wrap([this, passage] { pass_on(passage); }));
+               parts_.loop.at(next, lifetime_.wrap([this, waiting] { forward(waiting); }));
              }));
 }
 
@@ -102,7 +102,7 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request, Answered
 
 std::string Cluster::asked_by(const rpc::CallPtr& call) {
   // Whom another server names, it has looked at itself. Anybody can say that a call was passed on;
-  // the guard knows whether a server did.
+  // access control knows whether a server did.
   if (call->caller() != nullptr && call->caller()->forwarded) {
     if (std::string sender = printable(call->metadata(rpc::kCallerKey)); !sender.empty()) {
       return sender;

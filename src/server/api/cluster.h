@@ -12,9 +12,9 @@
 #include "rpc/call.h"
 #include "server/cluster/leader_term.h"
 #include "server/cluster/leader_view.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 #include "server/rpc/peers.h"
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 #include "server/security/read_lane.h"
 
 namespace muster::server {
@@ -27,10 +27,10 @@ class Cluster {
  public:
   struct Parts {
     Loop& loop;
-    Replica& replica;
+    ReplicatedState& replica;
     LeaderTerm& term;
     rpc::Peers& peers;
-    Guard& guard;
+    AccessControl& access;
     Observer& observer;
     std::function<LeaderView()> leader;
     std::string id;       ///< Of this server.
@@ -39,7 +39,7 @@ class Cluster {
   explicit Cluster(Parts parts) : parts_(std::move(parts)), lane_(parts_.loop) {}
 
   [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
-  [[nodiscard]] const Replica& replica() const { return parts_.replica; }
+  [[nodiscard]] const ReplicatedState& replica() const { return parts_.replica; }
   /// What versions and revisions count in: another one after a restore.
   [[nodiscard]] const std::string& history() const { return parts_.replica.log().log_id(); }
   /// Whether a caller that was told `history` has seen another one; not when it was told none.
@@ -51,7 +51,7 @@ class Cluster {
   [[nodiscard]] LeaderTerm& term() { return parts_.term; }
   [[nodiscard]] LeaderView leader() const { return parts_.leader(); }
   [[nodiscard]] Loop& loop() { return parts_.loop; }
-  [[nodiscard]] Guard& guard() { return parts_.guard; }
+  [[nodiscard]] AccessControl& access() { return parts_.access; }
   [[nodiscard]] Observer& observer() { return parts_.observer; }
 
   /// Who sent this request, for people: a certificate's name, or an address.
@@ -88,14 +88,14 @@ class Cluster {
 
  private:
   /// A call on its way to the leader, whoever that will be.
-  struct Passage {
+  struct ForwardedCall {
     rpc::CallPtr call;
     std::string request;
     std::function<void()> here;
     Answered done;
     MonoTime until;
   };
-  void pass_on(const std::shared_ptr<const Passage>& passage);
+  void forward(const std::shared_ptr<const ForwardedCall>& waiting);
   void ask_leader(const rpc::CallPtr& call, std::string request, Answered done);
 
   Parts parts_;

@@ -54,24 +54,24 @@ void CoordinatorService::add_to(rpc::Router& router) {
     rpc::read_request<v1::RegisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
           const v1::NodeInfo& node = request.node();
-          if (!cluster_.guard().registers(c, node.id(), node.address())) return;
-          if (!cluster_.guard().charge(c, LimitedCall::kRegister, node.id())) return;
+          if (!cluster_.access().registers(c, node.id(), node.address())) return;
+          if (!cluster_.access().charge(c, LimitedCall::kRegister, node.id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { RegisterNode(c, request); });
         });
   });
   router.add(service + "DeregisterNode", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::DeregisterNodeRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
-          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
-          if (!cluster_.guard().charge(c, LimitedCall::kDeregister, request.node_id())) return;
+          if (!cluster_.access().speaks_for(c, request.node_id())) return;
+          if (!cluster_.access().charge(c, LimitedCall::kDeregister, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { DeregisterNode(c, request); });
         });
   });
   router.add(service + "Heartbeat", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::HeartbeatRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
-          if (!cluster_.guard().speaks_for(c, request.node_id())) return;
-          if (!cluster_.guard().charge(c, LimitedCall::kHeartbeat, request.node_id())) return;
+          if (!cluster_.access().speaks_for(c, request.node_id())) return;
+          if (!cluster_.access().charge(c, LimitedCall::kHeartbeat, request.node_id())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Heartbeat(c, request); });
         });
   });
@@ -139,14 +139,14 @@ v1::HealthCheckResponse CoordinatorService::health() const {
 
 void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
-  if (!cluster_.guard().charge(call, LimitedCall::kGetTopology, {})) return;
+  if (!cluster_.access().charge(call, LimitedCall::kGetTopology, {})) return;
   const bool fresh = request.linearizable();
   cluster_.read_much(call, fresh, [this, call, fresh] { call->reply(topology_bytes(fresh)); });
 }
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
-  if (!cluster_.guard().open_watch(call)) return;
+  if (!cluster_.access().open_watch(call)) return;
   const std::uint64_t since = cluster_.is_other(request.history()) ? 0 : request.since_version();
   // Whoever has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
@@ -240,7 +240,7 @@ void CoordinatorService::on_batch(const rpc::CallPtr& call, const std::string& b
     return call->finish(
         {rpc::Code::kInvalidArgument, "heartbeats must be at most 10000 in a message", {}});
   }
-  const auto screened = std::make_shared<ScreenedBeats>(cluster_.guard(), call, std::move(batch_));
+  const auto screened = std::make_shared<ScreenedBeats>(cluster_.access(), call, std::move(batch_));
   const MonoTime began = cluster_.loop().now();
   const auto complete = [this, screened, began,
                          answer = std::move(answer)](v1::HeartbeatBatchResponse response) {

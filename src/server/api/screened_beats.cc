@@ -4,10 +4,10 @@
 
 namespace muster::server {
 
-ScreenedBeats::ScreenedBeats(Guard& guard, rpc::CallPtr call, v1::HeartbeatBatch batch)
-    : guard_(guard), call_(std::move(call)), batch_(std::move(batch)) {
+ScreenedBeats::ScreenedBeats(AccessControl& access, rpc::CallPtr call, v1::HeartbeatBatch batch)
+    : access_(access), call_(std::move(call)), batch_(std::move(batch)) {
   for (int i = 0; i < batch_.heartbeats_size(); ++i) {
-    const Status good = guard_.check_beat(call_, batch_.heartbeats(i).node_id());
+    const Status good = access_.check_beat(call_, batch_.heartbeats(i).node_id());
     if (good) continue;
     const rpc::RpcStatus status = rpc::to_status(good.error());
     v1::HeartbeatRefusal& refusal = refused_.emplace_back();
@@ -40,7 +40,7 @@ void ScreenedBeats::complete(v1::HeartbeatBatchResponse& response) const {
 
 void ScreenedBeats::give_back() const {
   for (const v1::HeartbeatRequest& beat : batch_.heartbeats()) {
-    guard_.give_back_beat(call_, beat.node_id());
+    access_.give_back_beat(call_, beat.node_id());
   }
 }
 

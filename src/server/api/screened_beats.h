@@ -6,7 +6,7 @@
 
 #include "muster/v1/coordinator.pb.h"
 #include "rpc/call.h"
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 
 namespace muster::server {
 
@@ -14,7 +14,7 @@ namespace muster::server {
 /// an agent that carries a thousand nodes must not lose them all over one. Loop thread only.
 class ScreenedBeats {
  public:
-  ScreenedBeats(Guard& guard, rpc::CallPtr call, v1::HeartbeatBatch batch);
+  ScreenedBeats(AccessControl& access, rpc::CallPtr call, v1::HeartbeatBatch batch);
 
   /// What is left, in order.
   [[nodiscard]] const v1::HeartbeatBatch& batch() const { return batch_; }
@@ -28,7 +28,7 @@ class ScreenedBeats {
   void give_back() const;
 
  private:
-  Guard& guard_;
+  AccessControl& access_;
   rpc::CallPtr call_;
   v1::HeartbeatBatch batch_;
   std::vector<std::uint32_t> positions_;  ///< Of what is left, in what was sent; empty when whole.

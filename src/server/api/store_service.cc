@@ -46,13 +46,13 @@ void StoreService::add_to(rpc::Router& router) {
   router.add(service + "Get", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreGetRequest>(
         call, [this](const auto& c, const auto& request, const auto&) {
-          if (cluster_.guard().charge(c, LimitedCall::kRead, request.key())) Get(c, request);
+          if (cluster_.access().charge(c, LimitedCall::kRead, request.key())) Get(c, request);
         });
   });
   router.add(service + "Put", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StorePutRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
-          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
+          if (!cluster_.access().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Put(c, request); });
         });
   });
@@ -60,14 +60,14 @@ void StoreService::add_to(rpc::Router& router) {
   router.add(service + "Remove", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreRemoveRequest>(
         call, [this](const auto& c, const auto& request, const std::string& bytes) {
-          if (!cluster_.guard().charge(c, LimitedCall::kWrite, request.key())) return;
+          if (!cluster_.access().charge(c, LimitedCall::kWrite, request.key())) return;
           cluster_.at_leader(c, bytes, [this, c, request] { Remove(c, request); });
         });
   });
   router.add(service + "List", [this](const rpc::CallPtr& call) {
     rpc::read_request<v1::StoreListRequest>(
         call, [this](const auto& c, const auto& request, const auto&) {
-          if (cluster_.guard().charge(c, LimitedCall::kRead, request.prefix())) List(c, request);
+          if (cluster_.access().charge(c, LimitedCall::kRead, request.prefix())) List(c, request);
         });
   });
   router.add(service + "Watch", [this](const rpc::CallPtr& call) {
@@ -146,12 +146,12 @@ void StoreService::put_all(const rpc::CallPtr& call, const std::string& bytes,
       if (put) outcome.set_revision(put->revision);
       outcome.set_code(static_cast<std::int32_t>(status.code));
       outcome.set_message(status.message);
-      cluster_.guard().wrote(call, key, status);
+      cluster_.access().wrote(call, key, status);
       if (--pending->left == 0) pending->answer(rpc::to_payload(pending->outcomes));
     };
     const auto command = to_command(std::move(*batch.mutable_puts(i)));
     Status good = command ? room_for(*command) : Status(command.error());
-    if (good) good = cluster_.guard().check_write(call);
+    if (good) good = cluster_.access().check_write(call);
     if (!good) {
       done(good.error());
     } else {
@@ -205,7 +205,7 @@ void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& 
   const cluster::KvRevision after =
       cluster_.is_other(request.history()) ? kOfAnother : request.after_revision();
   const bool fresh = after == 0 || after > cluster_.state().kv().revision();
-  if (!cluster_.guard().open_watch(call)) return;
+  if (!cluster_.access().open_watch(call)) return;
   cluster_.read(call, fresh, [this, call, after, prefix = request.prefix()] {
     hub_.watch(call, prefix, after, cluster_.history());
   });

@@ -22,7 +22,7 @@ SupervisorOptions supervisor_options(const LeaderTerm::Options& options) {
 
 }  // namespace
 
-LeaderTerm::LeaderTerm(Loop& loop, Replica& replica, Options options, OnBegin on_begin)
+LeaderTerm::LeaderTerm(Loop& loop, ReplicatedState& replica, Options options, OnBegin on_begin)
     : loop_(loop),
       replica_(replica),
       options_(std::move(options)),

@@ -11,7 +11,7 @@
 #include "core/membership/failure_detector.h"
 #include "core/membership/options.h"
 #include "server/cluster/batcher.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 
 namespace muster::server {
 
@@ -34,7 +34,7 @@ class LeaderTerm final : public LeaderWork {
   /// Called when a term has begun, before its first heartbeat.
   using OnBegin = std::function<void(Epoch)>;
 
-  LeaderTerm(Loop& loop, Replica& replica, Options options, OnBegin on_begin);
+  LeaderTerm(Loop& loop, ReplicatedState& replica, Options options, OnBegin on_begin);
   ~LeaderTerm() override;
 
   /// Whether this server leads at this moment, by its lease and by the log. What it then does is
@@ -83,7 +83,7 @@ class LeaderTerm final : public LeaderWork {
   void gone();
 
   Loop& loop_;
-  Replica& replica_;
+  ReplicatedState& replica_;
   Options options_;
   OnBegin on_begin_;
   HeartbeatBatcher batcher_;

@@ -120,7 +120,7 @@ class LeaderTermTest : public ::testing::Test {
 
   EventLoop loop_;
   HangingStore store_{loop_};
-  Replica replica_{
+  ReplicatedState replica_{
       log_options(),
       {loop_, store_, Random(1)},
       {.applied = [](const std::vector<membership::Event>&) {},

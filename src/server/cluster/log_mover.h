@@ -7,7 +7,7 @@
 #include "base/loop.h"
 #include "base/random.h"
 #include "log/move.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 #include "store/store.h"
 
 namespace muster::server {
@@ -27,7 +27,7 @@ class LogMover {
     Loop& loop;
     ObjectStore& store;  ///< Which the log is moved from.
     OpenEngine open_engine;
-    Replica& replica;
+    ReplicatedState& replica;
     Random random;
     Duration request_timeout;
     /// Whether another server is at the copying now.

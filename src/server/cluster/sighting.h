@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "core/cluster/attendance.h"
+#include "core/cluster/reachability.h"
 
 namespace muster::server {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "server/engine/roll_call.h"
+#include "server/engine/presence_responder.h"
 
 namespace muster::engine {
 namespace {

@@ -34,19 +34,19 @@ void StartSearch::look() {
   }
   // Whoever is alone has nobody to answer.
   const bool alone = others.empty() && options_.join.empty();
-  if (!sight.has_data && !alone && !roll_call_) {
-    auto roll_call = std::make_unique<RollCall>(loop_, options_.name);
-    const auto port = roll_call->start(options_.peer_listen, options_.tls);
+  if (!sight.has_data && !alone && !responder_) {
+    auto responder = std::make_unique<PresenceResponder>(loop_, options_.name);
+    const auto port = responder->start(options_.peer_listen, options_.tls);
     if (port.is(Errc::kUnavailable)) return again(port.error().message);
     if (!port) return finish(port.error());
-    roll_call_ = std::move(roll_call);
+    responder_ = std::move(responder);
   }
   if (sight.has_data) others.clear();
   views_.look(others, loop_.now() + kSearchTimeout,
               lifetime_.wrap([this, sight = std::move(sight)](auto views) mutable {
                 sight.views = std::move(views);
                 if (!sight.has_data && sees_all(sight)) saw_all_ = true;
-                if (saw_all_ && roll_call_) roll_call_->saw_all();
+                if (saw_all_ && responder_) responder_->saw_all();
                 sight.saw_all = saw_all_;
                 decide(plan_start(sight));
               }));
@@ -97,7 +97,7 @@ void StartSearch::again(std::string words) {
 
 void StartSearch::finish(Result<StartPlan> result) {
   // Frees the address for the engine.
-  roll_call_.reset();
+  responder_.reset();
   std::exchange(found_, {})(std::move(result));
 }
 

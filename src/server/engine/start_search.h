@@ -10,7 +10,7 @@
 #include "server/engine/data_directory.h"
 #include "server/engine/engine_options.h"
 #include "server/engine/peer_views.h"
-#include "server/engine/roll_call.h"
+#include "server/engine/presence_responder.h"
 
 namespace muster::engine {
 
@@ -42,7 +42,7 @@ class StartSearch {
   Found found_;
   std::string words_;
   bool saw_all_ = false;
-  std::unique_ptr<RollCall> roll_call_;
+  std::unique_ptr<PresenceResponder> responder_;
   Timer timer_;
   Lifetime lifetime_;
 };

@@ -9,8 +9,8 @@
 
 namespace muster::server {
 
-/// Who is at the other end of a call, and what it is about. Made by the Guard when the call is let
-/// in; without one, nobody may speak for anybody. Loop thread only.
+/// Who is at the other end of a call, and what it is about. Made by the AccessControl when the call
+/// is let in; without one, nobody may speak for anybody. Loop thread only.
 struct Caller {
   std::shared_ptr<const Peer> peer;  ///< Null in plaintext, where everybody is believed.
   std::string host;                  ///< Where the call comes from.

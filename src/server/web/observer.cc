@@ -208,7 +208,7 @@ Overview Observer::overview() const {
   o.verdict = verdict();
   if (options_.engine_health) o.engine_health = options_.engine_health();
   if (!subject_) return o;
-  const Replica& replica = *subject_->replica;
+  const ReplicatedState& replica = *subject_->replica;
   const cluster::ClusterState& state = replica.state();
   const LeaderView leader = subject_->leader();
   o.version = state.topology().version().value();
@@ -282,7 +282,7 @@ void Observer::set_levels() {
   levels.event_streams = static_cast<double>(listeners_);
   levels.role = "candidate";
   if (subject_) {
-    const Replica& replica = *subject_->replica;
+    const ReplicatedState& replica = *subject_->replica;
     const membership::Topology& topology = replica.state().topology();
     const LeaderView leader = subject_->leader();
     levels.topology_version = topology.version().value();

@@ -13,7 +13,7 @@
 #include "core/membership/failure_detector.h"
 #include "core/membership/options.h"
 #include "server/cluster/leader_view.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 #include "server/cluster/sighting.h"
 #include "server/web/metrics.h"
 #include "server/web/picture.h"
@@ -27,7 +27,7 @@ class Observer {
  public:
   /// What is to be seen, from the moment that there is a state.
   struct Subject {
-    const Replica* replica = nullptr;
+    const ReplicatedState* replica = nullptr;
     std::function<LeaderView()> leader;
     std::function<std::size_t()> watchers;
     std::function<std::uint64_t()> watch_lag;

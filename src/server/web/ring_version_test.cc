@@ -79,12 +79,12 @@ class RingVersionTest : public ::testing::Test {
   sim::World world_{1};
   sim::Process process_{world_, 1.0, 0s};
   MemoryStore store_{process_};
-  Replica replica_{{},
-                   {process_, store_, Random(1)},
-                   {.applied = [](const std::vector<membership::Event>&) {},
-                    .reloaded = [] {},
-                    .deposed = {},
-                    .stopped = {}}};
+  ReplicatedState replica_{{},
+                           {process_, store_, Random(1)},
+                           {.applied = [](const std::vector<membership::Event>&) {},
+                            .reloaded = [] {},
+                            .deposed = {},
+                            .stopped = {}}};
   std::int64_t index_ = 0;
   Metrics metrics_;
   Observer observer_{process_, metrics_, {.server = "s1", .engine = "file", .membership = {}}};

@@ -53,7 +53,7 @@ void ServerHost::begin() {
   ServerConfig config = setting_.server;
   config.id = name_.substr(0, name_.find(':'));
   peers_ = std::make_unique<SimPeers>(setting_.network, name_, *process_);
-  guard_ = std::make_unique<server::Guard>(*process_, server::Guard::Options{});
+  access_ = std::make_unique<server::AccessControl>(*process_, server::AccessControl::Options{});
   observer_ = std::make_unique<server::Observer>(
       *process_, metrics_, server::Observer::Options{config.id, "simulated", config.membership});
   const auto fatal = [this](const Error& error) {
@@ -69,7 +69,7 @@ void ServerHost::begin() {
       std::make_unique<server::ClusterPeer>(config, server::ClusterPeer::Surroundings{*process_,
                                                                                       *store_,
                                                                                       *peers_,
-                                                                                      *guard_,
+                                                                                      *access_,
                                                                                       name_,
                                                                                       random(),
                                                                                       fatal,
@@ -78,7 +78,7 @@ void ServerHost::begin() {
                                                                                       open_engine,
                                                                                       [](bool) {}});
   setting_.network.listen(name_, *process_, [this](const rpc::CallPtr& call) {
-    if (guard_->admit(call)) peer_->dispatch(call);
+    if (access_->admit(call)) peer_->dispatch(call);
   });
   process_->post([this] { peer_->start(); });
 }
@@ -86,7 +86,7 @@ void ServerHost::begin() {
 void ServerHost::end() {
   peer_.reset();
   observer_.reset();
-  guard_.reset();
+  access_.reset();
   peers_.reset();
   EngineHost::end();
 }

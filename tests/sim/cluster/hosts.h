@@ -14,7 +14,7 @@
 #include "client/watch_session.h"
 #include "coordinator/namespace_coordinator.h"
 #include "server/cluster_peer.h"
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 #include "server/web/metrics.h"
 #include "server/web/observer.h"
 #include "sim/faulty_store.h"
@@ -105,7 +105,7 @@ class ServerHost final : public EngineHost {
 
   std::unique_ptr<SimPeers> peers_;
   server::Metrics metrics_;  ///< One for all its lives.
-  std::unique_ptr<server::Guard> guard_;
+  std::unique_ptr<server::AccessControl> access_;
   std::unique_ptr<server::Observer> observer_;
   std::unique_ptr<server::ClusterPeer> peer_;
 };

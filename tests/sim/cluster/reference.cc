@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/log/manifest.h"
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 #include "tests/sim/cluster/summary.h"
 
 namespace muster::sim {

@@ -1,4 +1,4 @@
-#include "server/engine/roll_call.h"
+#include "server/engine/presence_responder.h"
 
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -41,7 +41,7 @@ http::TlsContext for_servers_only(const TlsFiles& tls) {
 
 }  // namespace
 
-Result<std::uint16_t> RollCall::start(const Address& listen, const TlsFiles& tls) {
+Result<std::uint16_t> PresenceResponder::start(const Address& listen, const TlsFiles& tls) {
   http::ServerOptions options{.host = listen.host, .port = listen.port};
   if (!tls.cert.empty()) {
     const http::TlsContext context = for_servers_only(tls);
@@ -57,7 +57,7 @@ Result<std::uint16_t> RollCall::start(const Address& listen, const TlsFiles& tls
   return server_->start();
 }
 
-void RollCall::answer(http::Exchange& exchange) const {
+void PresenceResponder::answer(http::Exchange& exchange) const {
   if (exchange.request().path != kMembersPath) {
     return exchange.reply(http::refusal(404, "this server waits for its peers"));
   }

@@ -17,11 +17,11 @@ namespace muster::engine {
 ///
 /// With TLS (1.3) only holders of a server's certificate are answered, as by etcd. Loop thread
 /// only. Destroying it frees the address.
-class RollCall {
+class PresenceResponder {
  public:
-  RollCall(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
-  RollCall(const RollCall&) = delete;
-  RollCall& operator=(const RollCall&) = delete;
+  PresenceResponder(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}
+  PresenceResponder(const PresenceResponder&) = delete;
+  PresenceResponder& operator=(const PresenceResponder&) = delete;
 
   /// Answers with the port. kUnavailable when the address is taken, kInvalid when the certificates
   /// cannot be used.

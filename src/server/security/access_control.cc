@@ -1,4 +1,4 @@
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 
 #include <utility>
 #include <vector>
@@ -131,7 +131,7 @@ const char* reason(LimitedCall call) {
 
 }  // namespace
 
-Guard::Guard(Loop& loop, Options options)
+AccessControl::AccessControl(Loop& loop, Options options)
     : loop_(loop),
       options_(std::move(options)),
       refusals_(kRefusalsRecorded, loop.now()),
@@ -139,7 +139,7 @@ Guard::Guard(Loop& loop, Options options)
   if (options_.limits) limits_.emplace(*options_.limits, loop_.now());
 }
 
-Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call) const {
+Result<std::shared_ptr<Caller>> AccessControl::identify(const rpc::Call& call) const {
   auto caller = std::make_shared<Caller>();
   caller->host = call.remote();
   caller->forwarded = call.forwarded();
@@ -153,7 +153,7 @@ Result<std::shared_ptr<Caller>> Guard::identify(const rpc::Call& call) const {
   return caller;
 }
 
-bool Guard::admit(const rpc::CallPtr& call) {
+bool AccessControl::admit(const rpc::CallPtr& call) {
   auto caller = identify(*call);
   // Before anything is answered: an answer is there until its client takes it.
   if (!take_place(call, caller ? **caller : Caller{.peer = nullptr, .host = call->remote()})) {
@@ -186,8 +186,8 @@ bool Guard::admit(const rpc::CallPtr& call) {
 }
 
 // What was attempted is in the request, which is read for the record's sake.
-void Guard::refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
-                   const Error& error) {
+void AccessControl::refuse(const rpc::CallPtr& call, security::Call what,
+                           std::shared_ptr<Caller> caller, const Error& error) {
   const bool recorded = options_.audit != nullptr && !caller->forwarded &&
                         refusals_.bucket(caller->limit_key(""), loop_.now()).try_take(loop_.now());
   if (!recorded) return deny(call, error);
@@ -199,26 +199,26 @@ void Guard::refuse(const rpc::CallPtr& call, security::Call what, std::shared_pt
   }));
 }
 
-void Guard::deny(const rpc::CallPtr& call, const Error& error) {
+void AccessControl::deny(const rpc::CallPtr& call, const Error& error) {
   ++counts_.denied;
   log_info("a call was refused",
            {{"method", call->method()}, {"from", call->remote()}, {"reason", error.message}});
   call->finish(rpc::to_status(error));
 }
 
-void Guard::follow(const rpc::CallPtr& call, security::Call what) {
+void AccessControl::follow(const rpc::CallPtr& call, security::Call what) {
   if (!sweep_.armed()) sweep_.arm(kSweepInterval, [this] { recheck(); });
   const rpc::Call* key = call.get();
   lasting_[key] = {call, what};
   call->on_ended(lifetime_.wrap([this, key](const rpc::RpcStatus&) { lasting_.erase(key); }));
 }
 
-bool Guard::lasts(const std::string& method) {
+bool AccessControl::lasts(const std::string& method) {
   const auto what = security::call_of_method(method);
   return what && is_stream(*what);
 }
 
-void Guard::recheck() {
+void AccessControl::recheck() {
   sweep_.cancel();
   std::vector<rpc::CallPtr> ended;
   for (const auto& [key, each] : lasting_) {
@@ -245,34 +245,34 @@ void Guard::recheck() {
   if (!lasting_.empty()) sweep_.arm(kSweepInterval, [this] { recheck(); });
 }
 
-bool Guard::speaks_for(const rpc::CallPtr& call, const std::string& node_id) {
+bool AccessControl::speaks_for(const rpc::CallPtr& call, const std::string& node_id) {
   if (call->caller() != nullptr) call->caller()->subject = node_id;
   const Status allowed = may_speak_for(call->caller(), node_id);
   if (!allowed) deny(call, allowed.error());
   return allowed.ok();
 }
 
-bool Guard::registers(const rpc::CallPtr& call, const std::string& node_id,
-                      const std::string& address) {
+bool AccessControl::registers(const rpc::CallPtr& call, const std::string& node_id,
+                              const std::string& address) {
   if (call->caller() != nullptr) call->caller()->subject = node_id;
   const Status allowed = may_register(call->caller(), node_id, address);
   if (!allowed) deny(call, allowed.error());
   return allowed.ok();
 }
 
-void Guard::count_limited(const char* reason) {
+void AccessControl::count_limited(const char* reason) {
   ++counts_.limited;
   if (options_.on_limited) options_.on_limited(reason);
 }
 
-bool Guard::limited(const Caller& caller) const {
+bool AccessControl::limited(const Caller& caller) const {
   return limits_.has_value() && !caller.forwarded;
 }
 
 // A server takes only so many calls. Who may make any could take all of them, by beginning calls
 // and leaving them so, or by not taking their answers: a place is free when nothing of its call is
 // left. Servers pass on what others ask, and have been asked there.
-bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
+bool AccessControl::take_place(const rpc::CallPtr& call, const Caller& caller) {
   if (!limited(caller) || (caller.peer && caller.peer->identity.role == Role::kServer)) return true;
   const std::string key = caller.limit_key("");
   if (!limits_->open_call(key)) {
@@ -287,7 +287,7 @@ bool Guard::take_place(const rpc::CallPtr& call, const Caller& caller) {
   return true;
 }
 
-bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject) {
+bool AccessControl::charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject) {
   Caller* caller = call->caller();
   if (caller == nullptr) return deny(call, may_speak_for(nullptr, subject).error()), false;
   caller->subject = subject;
@@ -304,7 +304,7 @@ bool Guard::charge(const rpc::CallPtr& call, LimitedCall what, const std::string
   return true;
 }
 
-bool Guard::open_watch(const rpc::CallPtr& call) {
+bool AccessControl::open_watch(const rpc::CallPtr& call) {
   const Caller* caller = call->caller();
   if (caller == nullptr) return deny(call, may_speak_for(nullptr, "").error()), false;
   if (!limited(*caller)) return true;
@@ -322,7 +322,7 @@ bool Guard::open_watch(const rpc::CallPtr& call) {
   return true;
 }
 
-Status Guard::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
+Status AccessControl::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
   const Caller* caller = call->caller();
   if (Status allowed = may_speak_for(caller, node_id); !allowed) {
     ++counts_.denied;
@@ -335,13 +335,13 @@ Status Guard::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
   return too_often("node " + node_id, words(LimitedCall::kHeartbeat), *wait);
 }
 
-void Guard::give_back_beat(const rpc::CallPtr& call, const std::string& node_id) {
+void AccessControl::give_back_beat(const rpc::CallPtr& call, const std::string& node_id) {
   const Caller* caller = call->caller();
   if (caller == nullptr || !limited(*caller)) return;
   limits_->give_back(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
 }
 
-Status Guard::check_write(const rpc::CallPtr& call) {
+Status AccessControl::check_write(const rpc::CallPtr& call) {
   const Caller* caller = call->caller();
   if (caller == nullptr) return may_speak_for(nullptr, {});
   if (!limited(*caller)) return Done{};
@@ -351,19 +351,19 @@ Status Guard::check_write(const rpc::CallPtr& call) {
   return too_often(caller->name(), words(LimitedCall::kWrite), *wait);
 }
 
-void Guard::wrote(const rpc::CallPtr& call, const std::string& subject,
-                  const rpc::RpcStatus& status) {
+void AccessControl::wrote(const rpc::CallPtr& call, const std::string& subject,
+                          const rpc::RpcStatus& status) {
   if (options_.audit == nullptr || call->caller() == nullptr) return;
   audit(*call, subject, status);
 }
 
-void Guard::use(const RequestLimitOptions& limits) {
+void AccessControl::use(const RequestLimitOptions& limits) {
   if (!limits_ || limits_->options() == limits) return;
   limits_->use(limits, loop_.now());
   log_info("new limits are in force");
 }
 
-void Guard::record(const rpc::CallPtr& call) {
+void AccessControl::record(const rpc::CallPtr& call) {
   call->on_ended(lifetime_.wrap([this, weak = std::weak_ptr(call)](const rpc::RpcStatus& status) {
     const rpc::CallPtr ended = weak.lock();
     if (!ended || ended->caller() == nullptr) return;
@@ -373,8 +373,8 @@ void Guard::record(const rpc::CallPtr& call) {
 
 // What was refused for being too many is counted elsewhere: as lines here, a flood of it would push
 // out what has been done.
-void Guard::audit(const rpc::Call& call, const std::string& subject,
-                  const rpc::RpcStatus& status) const {
+void AccessControl::audit(const rpc::Call& call, const std::string& subject,
+                          const rpc::RpcStatus& status) const {
   if (status.code == rpc::Code::kResourceExhausted) return;
   const Caller& who = *call.caller();
   options_.audit->write({loop_.wall_now(), who.name(), who.host, call.method(), subject,

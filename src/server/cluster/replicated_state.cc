@@ -1,4 +1,4 @@
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 
 #include <iterator>
 #include <optional>
@@ -34,9 +34,9 @@ Incarnation log_incarnation(const std::string& server, const std::string& run) {
   return Incarnation(server + kRunMark + run);
 }
 
-class Replica::Loader final : public rlog::SnapshotLoader {
+class ReplicatedState::Loader final : public rlog::SnapshotLoader {
  public:
-  explicit Loader(Replica& replica) : replica_(replica) {}
+  explicit Loader(ReplicatedState& replica) : replica_(replica) {}
   Status part(std::string_view bytes) override { return assembler_.add(bytes); }
   Status finish() override {
     auto state = assembler_.finish();
@@ -49,24 +49,25 @@ class Replica::Loader final : public rlog::SnapshotLoader {
   }
 
  private:
-  Replica& replica_;
+  ReplicatedState& replica_;
   cluster::SnapshotAssembler assembler_;
 };
 
-Replica::Replica(const rlog::Options& options, Surroundings surroundings, Listener listener)
+ReplicatedState::ReplicatedState(const rlog::Options& options, Surroundings surroundings,
+                                 Listener listener)
     : loop_(surroundings.loop),
       listener_(std::move(listener)),
       passed_at_(loop_.now()),
       log_(options, {surroundings.loop, surroundings.store, surroundings.random, *this,
                      [this](const rlog::Event& event) { on(event); }}) {}
 
-Replica::~Replica() = default;
+ReplicatedState::~ReplicatedState() = default;
 
-void Replica::lead(Epoch epoch, Incarnation incarnation, Callback<Done> done) {
+void ReplicatedState::lead(Epoch epoch, Incarnation incarnation, Callback<Done> done) {
   log_.lead(epoch, std::move(incarnation), std::move(done));
 }
 
-void Replica::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
+void ReplicatedState::propose(const cluster::Command& command, Callback<cluster::Answer> done) {
   const auto* announce = std::get_if<cluster::AnnounceServer>(&command);
   if (announce != nullptr && state_.server(announce->id) == nullptr &&
       state_.servers().size() >= cluster::kServersMax) {
@@ -83,7 +84,8 @@ void Replica::propose(const cluster::Command& command, Callback<cluster::Answer>
               });
 }
 
-void Replica::acknowledge(const Result<rlog::Ack>& ack, const Callback<cluster::Answer>& done) {
+void ReplicatedState::acknowledge(const Result<rlog::Ack>& ack,
+                                  const Callback<cluster::Answer>& done) {
   if (ack) {
     // The log acknowledges from apply (L2): apply() has answered every command of that entry just
     // before, and an acknowledgement names a command of ours in it. No entry can change that.
@@ -98,14 +100,14 @@ void Replica::acknowledge(const Result<rlog::Ack>& ack, const Callback<cluster::
   done(std::move(error));
 }
 
-void Replica::barrier(Callback<Done> done) {
+void ReplicatedState::barrier(Callback<Done> done) {
   log_.read_barrier([done = std::move(done)](Result<rlog::Index> index) {
     if (!index) return done(index.error());
     done(Done{});
   });
 }
 
-Status Replica::apply(const rlog::AcceptedEntry& entry) {
+Status ReplicatedState::apply(const rlog::AcceptedEntry& entry) {
   answers_.clear();
   answered_ = entry.index;
   if (entry.kind == rlog::EntryKind::kBarrier) {
@@ -125,15 +127,15 @@ Status Replica::apply(const rlog::AcceptedEntry& entry) {
   return Done{};
 }
 
-std::unique_ptr<rlog::SnapshotReader> Replica::snapshot() {
+std::unique_ptr<rlog::SnapshotReader> ReplicatedState::snapshot() {
   return std::make_unique<Reader>(state_);
 }
 
-std::unique_ptr<rlog::SnapshotLoader> Replica::load() {
+std::unique_ptr<rlog::SnapshotLoader> ReplicatedState::load() {
   return std::make_unique<Loader>(*this);
 }
 
-void Replica::on(const rlog::Event& event) {
+void ReplicatedState::on(const rlog::Event& event) {
   if (const auto* deposed = std::get_if<rlog::Deposed>(&event)) {
     log_warn("deposed", {{"epoch", std::to_string(deposed->ended.value())},
                          {"by_epoch", std::to_string(deposed->by.value())},

@@ -1,4 +1,4 @@
-#include "server/cluster/replica.h"
+#include "server/cluster/replicated_state.h"
 
 #include <gtest/gtest.h>
 
@@ -12,13 +12,14 @@
 #include "store/memory/memory_store.h"
 
 namespace muster::server {
-namespace replica_test {
+namespace replicated_state_test {
 
-class ReplicaTest : public ::testing::Test {
+class ReplicatedStateTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Replica> replica(Replica::Listener listener) {
-    return std::make_unique<Replica>(
-        rlog::Options{}, Replica::Surroundings{process_, store_, Random(1)}, std::move(listener));
+  std::unique_ptr<ReplicatedState> replica(ReplicatedState::Listener listener) {
+    return std::make_unique<ReplicatedState>(
+        rlog::Options{}, ReplicatedState::Surroundings{process_, store_, Random(1)},
+        std::move(listener));
   }
 
   sim::World world_{1};
@@ -26,7 +27,7 @@ class ReplicaTest : public ::testing::Test {
   MemoryStore store_{process_};
 };
 
-TEST_F(ReplicaTest, WhoeverWatchesHearsOfAReplacedStateBeforeAnythingElseCanSeeIt) {
+TEST_F(ReplicatedStateTest, WhoeverWatchesHearsOfAReplacedStateBeforeAnythingElseCanSeeIt) {
   cluster::ClusterState ahead;
   ASSERT_TRUE(
       ahead.apply(cluster::encode(cluster::ChangeTopology{membership::testing::registration("n")}),
@@ -44,7 +45,7 @@ TEST_F(ReplicaTest, WhoeverWatchesHearsOfAReplacedStateBeforeAnythingElseCanSeeI
 }
 
 // L8.
-TEST_F(ReplicaTest, TheTimeOfABarrierPassesInTheState) {
+TEST_F(ReplicatedStateTest, TheTimeOfABarrierPassesInTheState) {
   const auto here = replica({.applied = [](const std::vector<membership::Event>&) {},
                              .reloaded = {},
                              .deposed = {},
@@ -60,7 +61,7 @@ TEST_F(ReplicaTest, TheTimeOfABarrierPassesInTheState) {
   EXPECT_EQ(here->state().topology().log_time(), membership::testing::at(100));
 }
 
-TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
+TEST_F(ReplicatedStateTest, NoMoreServersAreLetInThanMayBeKnown) {
   cluster::ClusterState full;
   const auto announce = [](std::size_t i) {
     return cluster::AnnounceServer{"s" + std::to_string(i), "127.0.0.1:9000", "0.1", 1, {}};
@@ -81,7 +82,7 @@ TEST_F(ReplicaTest, NoMoreServersAreLetInThanMayBeKnown) {
   EXPECT_EQ(answer, Errc::kUnavailable) << "one that is known goes on to the log, not led here";
 }
 
-TEST_F(ReplicaTest, WhatAnotherServerDoesNotUnderstandIsNotProposed) {
+TEST_F(ReplicatedStateTest, WhatAnotherServerDoesNotUnderstandIsNotProposed) {
   bool upgraded = false;
   const auto here = replica({.applied = {},
                              .reloaded = {},
@@ -100,5 +101,5 @@ TEST_F(ReplicaTest, WhatAnotherServerDoesNotUnderstandIsNotProposed) {
   EXPECT_EQ(answer, Errc::kUnavailable) << "it goes on to the log, which is not led here";
 }
 
-}  // namespace replica_test
+}  // namespace replicated_state_test
 }  // namespace muster::server

@@ -1,4 +1,4 @@
-#include "store/etcd/door.h"
+#include "store/etcd/access_probe.h"
 
 #include <utility>
 
@@ -33,7 +33,7 @@ Error wants_other_files(const std::string& reason) {
 
 }  // namespace
 
-Door::Door(EventLoop& loop, Address address)
+AccessProbe::AccessProbe(EventLoop& loop, Address address)
     : loop_(loop),
       address_(std::move(address)),
       tls_(address_.names_files()),
@@ -43,13 +43,13 @@ Door::Door(EventLoop& loop, Address address)
                 [](const std::string& each) { return each.starts_with("unix:"); });
 }
 
-void Door::knock(Callback<Done> done) {
+void AccessProbe::start(Callback<Done> done) {
   done_ = std::move(done);
   if (address_.endpoints.empty()) return end(Done{});
   ask_all();
 }
 
-void Door::ask_all() {
+void AccessProbe::ask_all() {
   waiting_ = address_.endpoints.size();
   for (const std::string& endpoint : address_.endpoints) {
     http_.send(question((tls_ ? "https://" : "http://") + endpoint, loop_.now() + kPatience),
@@ -57,7 +57,7 @@ void Door::ask_all() {
   }
 }
 
-void Door::heard(const Result<HttpResponse>& answer) {
+void AccessProbe::heard(const Result<HttpResponse>& answer) {
   if (!done_) return;
   const bool expected = tls_ == address_.names_files();
   if (answer && expected) return end(Done{});
@@ -71,7 +71,7 @@ void Door::heard(const Result<HttpResponse>& answer) {
   pause_.arm(kPause, [this] { ask_all(); });
 }
 
-void Door::end(const Status& status) {
+void AccessProbe::end(const Status& status) {
   std::exchange(done_, {})(status);
 }
 

@@ -18,10 +18,10 @@
 
 namespace muster::server {
 
-/// A guard of a server with certificates and a list of revoked ones, in files.
-class GuardScene : public ::testing::Test {
+/// Access control of a server with certificates and a list of revoked ones, in files.
+class AccessScene : public ::testing::Test {
  protected:
-  GuardScene() {
+  AccessScene() {
     set_log_sink({});
     pki::CertificateOrder order{"s1", {security::kServerName}, {}, {"muster:role:server"}};
     order.use = pki::CertificateOrder::Use::kServerAndClient;

@@ -1,4 +1,4 @@
-#include "server/engine/roll_call.h"
+#include "server/engine/presence_responder.h"
 
 #include <gtest/gtest.h>
 
@@ -15,26 +15,26 @@
 #include "server/security/tls_test_authority.h"
 
 namespace muster::engine {
-namespace roll_call_test {
+namespace presence_responder_test {
 
 using Kind = PeerView::Kind;
 
 /// A server that waits, and peers that ask it, on one loop as in musterd.
-class RollCallTest : public ::testing::Test {
+class PresenceResponderTest : public ::testing::Test {
  protected:
   void start(const TlsFiles& tls) {
     thread_.run([&] {
-      roll_call_ = std::make_unique<RollCall>(thread_.loop(), "s1");
-      const auto port = roll_call_->start({"127.0.0.1", 0}, tls);
+      responder_ = std::make_unique<PresenceResponder>(thread_.loop(), "s1");
+      const auto port = responder_->start({"127.0.0.1", 0}, tls);
       ASSERT_TRUE(port) << port.error().message;
       url_ = (tls.cert.empty() ? "http" : "https") + std::string("://127.0.0.1:") +
              std::to_string(*port);
     });
   }
-  ~RollCallTest() override {
+  ~PresenceResponderTest() override {
     thread_.run([&] {
       views_.clear();
-      roll_call_.reset();
+      responder_.reset();
     });
   }
 
@@ -70,13 +70,13 @@ class RollCallTest : public ::testing::Test {
   const WallTime now_ = std::chrono::floor<std::chrono::seconds>(system_wall_now());
   const server::TestAuthority authority_{now_ - 1h};
   const server::TestDirectory directory_;
-  std::unique_ptr<RollCall> roll_call_;
+  std::unique_ptr<PresenceResponder> responder_;
   std::map<std::string, std::unique_ptr<PeerViews>> views_;
   std::string url_;
 };
 
 // Two hundred looks without one that saw nobody: a roll call that flaps begins no cluster.
-TEST_F(RollCallTest, EveryPeerThatLooksIsAnsweredEveryTime) {
+TEST_F(PresenceResponderTest, EveryPeerThatLooksIsAnsweredEveryTime) {
   for (const bool tls : {false, true}) {
     const TlsFiles own = tls ? files("s1", {security::kServerName}) : TlsFiles{};
     const TlsFiles second = tls ? files("s2", {security::kServerName}) : TlsFiles{};
@@ -87,14 +87,14 @@ TEST_F(RollCallTest, EveryPeerThatLooksIsAnsweredEveryTime) {
       EXPECT_EQ(view.name, "s1");
       ASSERT_FALSE(view.saw_all);
     }
-    thread_.run([&] { roll_call_->saw_all(); });
+    thread_.run([&] { responder_->saw_all(); });
     EXPECT_TRUE(look(second).saw_all);
-    thread_.run([&] { roll_call_.reset(); });
+    thread_.run([&] { responder_.reset(); });
     EXPECT_EQ(look(second).kind, Kind::kSilent);
   }
 }
 
-TEST_F(RollCallTest, WithTlsOnlyServersAreAnswered) {
+TEST_F(PresenceResponderTest, WithTlsOnlyServersAreAnswered) {
   start(files("s1", {security::kServerName}));
   EXPECT_EQ(look(files("s2", {security::kServerName})).kind, Kind::kWaiting);
   EXPECT_EQ(look(files("n1", {"n1.example"})).kind, Kind::kSilent) << "a node's";
@@ -102,10 +102,10 @@ TEST_F(RollCallTest, WithTlsOnlyServersAreAnswered) {
   EXPECT_EQ(look(nothing).kind, Kind::kSilent) << "no certificate";
 }
 
-TEST_F(RollCallTest, AnAddressInUseOrABadCertificateIsTold) {
+TEST_F(PresenceResponderTest, AnAddressInUseOrABadCertificateIsTold) {
   start({});
   thread_.run([&] {
-    RollCall second(thread_.loop(), "s2");
+    PresenceResponder second(thread_.loop(), "s2");
     const int port = std::stoi(url_.substr(url_.rfind(':') + 1));
     const Address taken{"127.0.0.1", static_cast<std::uint16_t>(port)};
     EXPECT_TRUE(second.start(taken, {}).is(Errc::kUnavailable));
@@ -114,5 +114,5 @@ TEST_F(RollCallTest, AnAddressInUseOrABadCertificateIsTold) {
   });
 }
 
-}  // namespace roll_call_test
+}  // namespace presence_responder_test
 }  // namespace muster::engine

@@ -24,7 +24,7 @@ namespace muster::server {
 /// Guarantees: what propose() answered with success is applied here and will be everywhere; what
 /// it refused with anything but kAmbiguous changed nothing and never will. After barrier() the
 /// copy holds everything that was acknowledged anywhere before the call. Loop thread only.
-class Replica final : public rlog::StateMachine {
+class ReplicatedState final : public rlog::StateMachine {
  public:
   struct Surroundings {
     Loop& loop;
@@ -49,8 +49,8 @@ class Replica final : public rlog::StateMachine {
     std::function<void(const Error&)> stopped;
   };
 
-  Replica(const rlog::Options& options, Surroundings surroundings, Listener listener);
-  ~Replica() override;
+  ReplicatedState(const rlog::Options& options, Surroundings surroundings, Listener listener);
+  ~ReplicatedState() override;
 
   void open(Callback<Done> done) { log_.open(std::move(done)); }
   void lead(Epoch epoch, Incarnation incarnation, Callback<Done> done);

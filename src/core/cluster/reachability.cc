@@ -1,4 +1,4 @@
-#include "core/cluster/attendance.h"
+#include "core/cluster/reachability.h"
 
 #include <algorithm>
 
@@ -16,17 +16,17 @@ const char* role_of(Presence presence) {
   return "unknown";
 }
 
-void Attendance::begin(MonoTime now) {
+void Reachability::begin(MonoTime now) {
   began_ = now;
   heard_.clear();
 }
 
-Duration Attendance::silence(const std::string& id, MonoTime now) const {
+Duration Reachability::silence(const std::string& id, MonoTime now) const {
   const auto found = heard_.find(id);
   return now - (found == heard_.end() ? began_ : found->second);
 }
 
-bool Attendance::deserted(std::size_t others_at_work, Duration patience, MonoTime now) const {
+bool Reachability::deserted(std::size_t others_at_work, Duration patience, MonoTime now) const {
   MonoTime last = began_;
   for (const auto& [id, time] : heard_) last = std::max(last, time);
   return now - last >= patience && others_at_work >= (heard_.empty() ? 2 : 1);

@@ -1,4 +1,4 @@
-#include "store/etcd/door.h"
+#include "store/etcd/access_probe.h"
 
 #include <gtest/gtest.h>
 
@@ -9,18 +9,18 @@
 #include "platform/testing/scripted_http_server.h"
 
 namespace muster::etcd {
-namespace door_test {
+namespace access_probe_test {
 
 using Fault = ScriptedHttpServer::Fault;
 
-/// What the door says of these members. Real ones are asked in tests of a real etcd.
-Status knock(const std::vector<std::string>& endpoints) {
+/// What the probe says of these members. Real ones are asked in tests of a real etcd.
+Status probe(const std::vector<std::string>& endpoints) {
   EventLoop loop;
   Address address;
   address.endpoints = endpoints;
-  Door door(loop, address);
+  AccessProbe asked(loop, address);
   std::optional<Status> said;
-  door.knock([&](const Status& status) { said = status; });
+  asked.start([&](const Status& status) { said = status; });
   while (!said) loop.run_until(loop.now() + 10ms);
   return *said;
 }
@@ -29,23 +29,23 @@ std::string endpoint(const ScriptedHttpServer& server) {
   return server.url().substr(std::string("http://").size());
 }
 
-TEST(EtcdDoorTest, AMemberThatHangsUpWithoutAWordSaysNothing) {
+TEST(EtcdAccessProbeTest, AMemberThatHangsUpWithoutAWordSaysNothing) {
   const ScriptedHttpServer proxy([](const ScriptedHttpServer::Request&) {
     return ScriptedHttpServer::Reply{.fault = Fault::kClose};
   });
-  EXPECT_TRUE(knock({endpoint(proxy)}).ok());
+  EXPECT_TRUE(probe({endpoint(proxy)}).ok());
 }
 
-TEST(EtcdDoorTest, OneThatIsAwaySaysNothing) {
+TEST(EtcdAccessProbeTest, OneThatIsAwaySaysNothing) {
   std::string gone;
   {
     const ScriptedHttpServer server(
         [](const ScriptedHttpServer::Request&) { return ScriptedHttpServer::Reply{}; });
     gone = endpoint(server);
   }
-  EXPECT_TRUE(knock({gone}).ok());
-  EXPECT_TRUE(knock({"unix:/nowhere"}).ok());
+  EXPECT_TRUE(probe({gone}).ok());
+  EXPECT_TRUE(probe({"unix:/nowhere"}).ok());
 }
 
-}  // namespace door_test
+}  // namespace access_probe_test
 }  // namespace muster::etcd

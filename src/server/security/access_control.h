@@ -27,7 +27,7 @@ namespace muster::server {
 /// In plaintext everybody on this machine is believed, and only limits hold. What another server
 /// forwards was asked about there; in plaintext also who only says that it is a server is believed
 /// so, and limits keep out mistakes, not malice. Loop thread only.
-class Guard {
+class AccessControl {
  public:
   struct Options {
     const TlsKeeper* tls = nullptr;             ///< Null: plaintext.
@@ -44,9 +44,9 @@ class Guard {
     std::uint64_t streams_ended = 0;  ///< Ended because a certificate counts no more.
   };
 
-  Guard(Loop& loop, Options options);
-  Guard(const Guard&) = delete;
-  Guard& operator=(const Guard&) = delete;
+  AccessControl(Loop& loop, Options options);
+  AccessControl(const AccessControl&) = delete;
+  AccessControl& operator=(const AccessControl&) = delete;
 
   /// To be asked first, for every call. False: the call has been ended.
   [[nodiscard]] bool admit(const rpc::CallPtr& call);

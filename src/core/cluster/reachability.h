@@ -26,7 +26,7 @@ enum class Presence {
 [[nodiscard]] const char* role_of(Presence presence);
 
 /// When the leader last heard each server, in its term. Pure: told the time; one thread.
-class Attendance {
+class Reachability {
  public:
   /// A term began: what was heard in an earlier one says nothing.
   void begin(MonoTime now);

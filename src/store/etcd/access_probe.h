@@ -21,14 +21,14 @@ namespace muster::etcd {
 /// hang up without a word, say nothing, and are asked for a second. Sockets are not asked.
 ///
 /// Loop thread only. Destroying it breaks off what runs.
-class Door {
+class AccessProbe {
  public:
-  Door(EventLoop& loop, Address address);
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  AccessProbe(EventLoop& loop, Address address);
+  AccessProbe(const AccessProbe&) = delete;
+  AccessProbe& operator=(const AccessProbe&) = delete;
 
   /// Once.
-  void knock(Callback<Done> done);
+  void start(Callback<Done> done);
 
  private:
   void ask_all();

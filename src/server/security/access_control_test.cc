@@ -1,14 +1,14 @@
-#include "server/security/guard.h"
+#include "server/security/access_control.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
 #include "server/api/screened_beats.h"
-#include "server/security/guard_test_scene.h"
+#include "server/security/access_test_scene.h"
 
 namespace muster::server {
-namespace guard_test {
+namespace access_control_test {
 
 using rpc::Code;
 using rpc::TestingCall;
@@ -20,70 +20,70 @@ constexpr const char* kWatch = "/muster.v1.CoordinatorService/WatchTopology";
 constexpr const char* kStream = "/muster.v1.CoordinatorService/HeartbeatStream";
 constexpr const char* kPut = "/muster.v1.StoreService/Put";
 
-using GuardTest = GuardScene;
+using AccessControlTest = AccessScene;
 
-TEST_F(GuardTest, ACallWithoutACertificateIsRefusedWhereTheyAreUsed) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}});
+TEST_F(AccessControlTest, ACallWithoutACertificateIsRefusedWhereTheyAreUsed) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}});
   const auto bare = call(kGet);
-  EXPECT_FALSE(guard.admit(bare));
+  EXPECT_FALSE(access.admit(bare));
   EXPECT_EQ(bare->finished->code, Code::kPermissionDenied);
-  EXPECT_EQ(guard.counts().denied, 1U);
+  EXPECT_EQ(access.counts().denied, 1U);
 }
 
 // T21: identity, role and standing are asked for each call.
-TEST_F(GuardTest, TheRoleDecidesWhatMayBeCalled) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}});
+TEST_F(AccessControlTest, TheRoleDecidesWhatMayBeCalled) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}});
   const TestPair reader = client("reader", "r1");
-  EXPECT_TRUE(guard.admit(call(kGet, reader.certificate)));
+  EXPECT_TRUE(access.admit(call(kGet, reader.certificate)));
   const auto put = call(kPut, reader.certificate);
-  EXPECT_FALSE(guard.admit(put));
+  EXPECT_FALSE(access.admit(put));
   EXPECT_EQ(put->finished->code, Code::kPermissionDenied);
   EXPECT_THAT(put->finished->message, HasSubstr("reader r1 does not allow"));
   const auto other = call("/any.Service/Method", reader.certificate);
-  EXPECT_FALSE(guard.admit(other));
+  EXPECT_FALSE(access.admit(other));
   EXPECT_EQ(other->finished->code, Code::kUnimplemented);
 }
 
-TEST_F(GuardTest, ANodeSpeaksOnlyForItself) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}});
+TEST_F(AccessControlTest, ANodeSpeaksOnlyForItself) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}});
   const TestPair node = client("node", "n1");
   const auto own = call(kRegister, node.certificate);
-  ASSERT_TRUE(guard.admit(own));
-  EXPECT_TRUE(guard.registers(own, "n1", "10.0.0.1"));
-  EXPECT_FALSE(guard.registers(own, "n1", "10.0.0.2"));
+  ASSERT_TRUE(access.admit(own));
+  EXPECT_TRUE(access.registers(own, "n1", "10.0.0.1"));
+  EXPECT_FALSE(access.registers(own, "n1", "10.0.0.2"));
   EXPECT_THAT(own->finished->message, HasSubstr("does not hold the address 10.0.0.2"));
   const auto others = call(kRegister, node.certificate);
-  ASSERT_TRUE(guard.admit(others));
-  EXPECT_FALSE(guard.speaks_for(others, "n2"));
+  ASSERT_TRUE(access.admit(others));
+  EXPECT_FALSE(access.speaks_for(others, "n2"));
   EXPECT_THAT(others->finished->message, HasSubstr("cannot speak for node n2"));
 }
 
-TEST_F(GuardTest, ACallThatNobodyHasLookedAtSpeaksForNobody) {
-  Guard guard(loop_, {.tls = nullptr, .limits = {}});
+TEST_F(AccessControlTest, ACallThatNobodyHasLookedAtSpeaksForNobody) {
+  AccessControl access(loop_, {.tls = nullptr, .limits = {}});
   const auto unseen = call(kRegister);
-  EXPECT_FALSE(guard.speaks_for(unseen, "n1"));
+  EXPECT_FALSE(access.speaks_for(unseen, "n1"));
   EXPECT_EQ(unseen->finished->code, Code::kPermissionDenied);
 }
 
 // P11, T22: an open call ends when its certificate is revoked; others go on.
-TEST_F(GuardTest, AnOpenCallEndsWhenItsCertificateIsRevoked) {
+TEST_F(AccessControlTest, AnOpenCallEndsWhenItsCertificateIsRevoked) {
   TlsKeeper& tls = secure();
-  Guard guard(loop_, {.tls = &tls, .limits = {}});
-  tls.on_change([&] { guard.recheck(); });
+  AccessControl access(loop_, {.tls = &tls, .limits = {}});
+  tls.on_change([&] { access.recheck(); });
   const TestPair first = client("node", "n1");
   const TestPair second = client("node", "n2");
   const auto ends = call(kWatch, first.certificate);
   const auto stays = call(kWatch, second.certificate);
-  ASSERT_TRUE(guard.admit(ends));
-  ASSERT_TRUE(guard.admit(stays));
+  ASSERT_TRUE(access.admit(ends));
+  ASSERT_TRUE(access.admit(stays));
   directory_.write("crl", ca_.list({first.serial}, 1s));
   tls.reload();
   ASSERT_TRUE(ends->finished.has_value());
   EXPECT_EQ(ends->finished->code, Code::kPermissionDenied);
   EXPECT_FALSE(stays->finished.has_value());
-  EXPECT_FALSE(guard.admit(call(kWatch, first.certificate)));
-  EXPECT_TRUE(guard.admit(call(kWatch, second.certificate)));
-  EXPECT_EQ(guard.counts().streams_ended, 1U);
+  EXPECT_FALSE(access.admit(call(kWatch, first.certificate)));
+  EXPECT_TRUE(access.admit(call(kWatch, second.certificate)));
+  EXPECT_EQ(access.counts().streams_ended, 1U);
 }
 
 /// Every method of our services one of whose sides is a stream, as their descriptions say, and
@@ -106,15 +106,15 @@ std::vector<std::string> streams() {
   return all;
 }
 
-TEST_F(GuardTest, EveryKindOfStreamEndsWhenItsCertificateIsRevoked) {
+TEST_F(AccessControlTest, EveryKindOfStreamEndsWhenItsCertificateIsRevoked) {
   TlsKeeper& tls = secure();
-  Guard guard(loop_, {.tls = &tls, .limits = {}});
-  tls.on_change([&] { guard.recheck(); });
+  AccessControl access(loop_, {.tls = &tls, .limits = {}});
+  tls.on_change([&] { access.recheck(); });
   const TestPair server = client("server", "s2");
   std::vector<std::shared_ptr<TestingCall>> open;
   for (const std::string& method : streams()) {
     open.push_back(call(method.c_str(), server.certificate));
-    ASSERT_TRUE(guard.admit(open.back())) << method;
+    ASSERT_TRUE(access.admit(open.back())) << method;
   }
   EXPECT_GE(open.size(), 7U);
   directory_.write("crl", ca_.list({server.serial}, 1s));
@@ -125,10 +125,10 @@ TEST_F(GuardTest, EveryKindOfStreamEndsWhenItsCertificateIsRevoked) {
   }
 }
 
-// No list of revoked certificates changes, and nobody says a word: the guard looks by itself.
+// No list of revoked certificates changes, and nobody says a word: access control looks by itself.
 // Whoever does not read is cut off soon after, and keeps nothing open.
-TEST_F(GuardTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}});
+TEST_F(AccessControlTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}});
   const auto ends = std::chrono::floor<std::chrono::seconds>(loop_.wall_now()) + 2s;
   const TestPair brief = client("node", "n1", {}, ends);
   const TestPair lasting = client("node", "n2");
@@ -136,7 +136,7 @@ TEST_F(GuardTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
   const auto reads_not = call(kWatch, brief.certificate);
   const auto stays = call(kWatch, lasting.certificate);
   reads_not->takes_answer = false;
-  for (const auto& each : {reads, reads_not, stays}) ASSERT_TRUE(guard.admit(each));
+  for (const auto& each : {reads, reads_not, stays}) ASSERT_TRUE(access.admit(each));
   const auto passes = [this](const auto& call, auto holds, Duration most) {
     const MonoTime limit = loop_.now() + most;
     while (!holds(*call) && loop_.now() < limit) loop_.run_until(loop_.now() + 10ms);
@@ -154,48 +154,48 @@ TEST_F(GuardTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
   EXPECT_FALSE(stays->was_cut);
 }
 
-TEST_F(GuardTest, TooManyRequestsAreToldWhenToComeAgain) {
-  Guard guard(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
+TEST_F(AccessControlTest, TooManyRequestsAreToldWhenToComeAgain) {
+  AccessControl access(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
   for (int i = 0; i < 2; ++i) {
     const auto each = call(kRegister);
-    ASSERT_TRUE(guard.admit(each));
-    EXPECT_TRUE(guard.charge(each, LimitedCall::kRegister, "n1"));
+    ASSERT_TRUE(access.admit(each));
+    EXPECT_TRUE(access.charge(each, LimitedCall::kRegister, "n1"));
     each->finish({});
   }
   const auto third = call(kRegister);
-  ASSERT_TRUE(guard.admit(third));
-  EXPECT_FALSE(guard.charge(third, LimitedCall::kRegister, "n1"));
+  ASSERT_TRUE(access.admit(third));
+  EXPECT_FALSE(access.charge(third, LimitedCall::kRegister, "n1"));
   EXPECT_EQ(third->finished->code, Code::kResourceExhausted);
   EXPECT_GT(third->finished->retry_after, 0s);
   const auto another = call(kRegister);
-  ASSERT_TRUE(guard.admit(another));
-  EXPECT_TRUE(guard.charge(another, LimitedCall::kRegister, "n2"));
-  EXPECT_EQ(guard.counts().limited, 1U);
+  ASSERT_TRUE(access.admit(another));
+  EXPECT_TRUE(access.charge(another, LimitedCall::kRegister, "n2"));
+  EXPECT_EQ(access.counts().limited, 1U);
 }
 
-TEST_F(GuardTest, ARequestRefusedForWantOfALeaderCostsNothing) {
-  Guard guard(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
+TEST_F(AccessControlTest, ARequestRefusedForWantOfALeaderCostsNothing) {
+  AccessControl access(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
   for (int i = 0; i < 20; ++i) {
     const auto each = call(kRegister);
-    ASSERT_TRUE(guard.admit(each));
-    ASSERT_TRUE(guard.charge(each, LimitedCall::kRegister, "n1"));
+    ASSERT_TRUE(access.admit(each));
+    ASSERT_TRUE(access.charge(each, LimitedCall::kRegister, "n1"));
     each->finish({Code::kUnavailable, "no server leads at this moment; try again", {}});
   }
 }
 
 // T17: a watch's place comes back on every path.
-TEST_F(GuardTest, WatchesAreCountedAndGivenBackHoweverTheyEnd) {
-  Guard guard(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
+TEST_F(AccessControlTest, WatchesAreCountedAndGivenBackHoweverTheyEnd) {
+  AccessControl access(loop_, {.tls = nullptr, .limits = RequestLimitOptions{}});
   for (int round = 0; round < 3; ++round) {
     std::vector<std::shared_ptr<TestingCall>> open;
     for (int i = 0; i < 10; ++i) {
       open.push_back(call(kWatch));
-      ASSERT_TRUE(guard.admit(open.back()));
-      ASSERT_TRUE(guard.open_watch(open.back()));
+      ASSERT_TRUE(access.admit(open.back()));
+      ASSERT_TRUE(access.open_watch(open.back()));
     }
     const auto further = call(kWatch);
-    ASSERT_TRUE(guard.admit(further));
-    EXPECT_FALSE(guard.open_watch(further));
+    ASSERT_TRUE(access.admit(further));
+    EXPECT_FALSE(access.open_watch(further));
     EXPECT_EQ(further->finished->code, Code::kResourceExhausted);
     for (const auto& each : open) {
       if (round == 0) each->finish({});
@@ -205,39 +205,39 @@ TEST_F(GuardTest, WatchesAreCountedAndGivenBackHoweverTheyEnd) {
   }
 }
 
-TEST_F(GuardTest, NobodyTakesAllTheCallsThatAServerHas) {
+TEST_F(AccessControlTest, NobodyTakesAllTheCallsThatAServerHas) {
   RequestLimitOptions few;
   few.calls = 3;
-  Guard guard(loop_, {.tls = &secure(), .limits = few});
+  AccessControl access(loop_, {.tls = &secure(), .limits = few});
   const TestPair node = client("node", "n1");
   const TestPair other = client("node", "n2");
   const TestPair server = client("server", "s2");
   std::vector<std::shared_ptr<TestingCall>> open;
   for (int i = 0; i < 3; ++i) {
     open.push_back(call(kStream, node.certificate));
-    ASSERT_TRUE(guard.admit(open.back()));
+    ASSERT_TRUE(access.admit(open.back()));
   }
   const auto further = call(kGet, node.certificate);
-  EXPECT_FALSE(guard.admit(further));
+  EXPECT_FALSE(access.admit(further));
   EXPECT_EQ(further->finished->code, Code::kResourceExhausted);
   EXPECT_GT(further->finished->retry_after, 0s);
-  EXPECT_TRUE(guard.admit(call(kGet, other.certificate)));
+  EXPECT_TRUE(access.admit(call(kGet, other.certificate)));
   std::vector<std::shared_ptr<TestingCall>> passed_on;
   for (int i = 0; i < 10; ++i) {
     passed_on.push_back(call(kGet, server.certificate));
-    EXPECT_TRUE(guard.admit(passed_on.back())) << "servers pass on what others ask";
+    EXPECT_TRUE(access.admit(passed_on.back())) << "servers pass on what others ask";
   }
   open[0]->finish({});
   open[1]->end();
-  EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
-  EXPECT_TRUE(guard.admit(call(kGet, node.certificate)));
+  EXPECT_TRUE(access.admit(call(kGet, node.certificate)));
+  EXPECT_TRUE(access.admit(call(kGet, node.certificate)));
 }
 
 // R36: a refusal waits for its client as any other answer does.
-TEST_F(GuardTest, WhateverIsRefusedHasTakenAPlaceBefore) {
+TEST_F(AccessControlTest, WhateverIsRefusedHasTakenAPlaceBefore) {
   RequestLimitOptions few;
   few.calls = 1;
-  Guard guard(loop_, {.tls = &secure(), .limits = few});
+  AccessControl access(loop_, {.tls = &secure(), .limits = few});
   const std::string reader = client("reader", "r1").certificate;
   for (const auto& [method, certificate, code] :
        {std::tuple{"/%%%/%%%", reader, Code::kUnimplemented},
@@ -245,11 +245,11 @@ TEST_F(GuardTest, WhateverIsRefusedHasTakenAPlaceBefore) {
         std::tuple{kGet, std::string(), Code::kPermissionDenied}}) {
     const auto refused = call(method, certificate);
     refused->takes_answer = false;
-    EXPECT_FALSE(guard.admit(refused));
+    EXPECT_FALSE(access.admit(refused));
     EXPECT_EQ(refused->finished->code, code);
     EXPECT_EQ(refused->finished->message.find('%'), std::string::npos);
     const auto further = call(method, certificate);
-    EXPECT_FALSE(guard.admit(further));
+    EXPECT_FALSE(access.admit(further));
     EXPECT_EQ(further->finished->code, Code::kResourceExhausted) << method;
     EXPECT_TRUE(further->turned_away);
     refused->end();
@@ -257,41 +257,41 @@ TEST_F(GuardTest, WhateverIsRefusedHasTakenAPlaceBefore) {
 }
 
 // A client that takes none of its answers would have any number of calls otherwise.
-TEST_F(GuardTest, APlaceIsGivenBackWhenTheAnswerWasTaken) {
+TEST_F(AccessControlTest, APlaceIsGivenBackWhenTheAnswerWasTaken) {
   RequestLimitOptions few;
   few.calls = 2;
   few.watches = 1;
-  Guard guard(loop_, {.tls = nullptr, .limits = few});
+  AccessControl access(loop_, {.tls = nullptr, .limits = few});
   const auto get = call(kGet);
   get->takes_answer = false;
-  ASSERT_TRUE(guard.admit(get));
+  ASSERT_TRUE(access.admit(get));
   const auto watch = call(kWatch);
   watch->takes_answer = false;
-  ASSERT_TRUE(guard.admit(watch));
-  ASSERT_TRUE(guard.open_watch(watch));
+  ASSERT_TRUE(access.admit(watch));
+  ASSERT_TRUE(access.open_watch(watch));
   get->reply(rpc::payload("answer"));
   watch->finish({Code::kUnavailable, "this server is stopping", {}});
-  EXPECT_FALSE(guard.admit(call(kGet))) << "both answers are on their way";
+  EXPECT_FALSE(access.admit(call(kGet))) << "both answers are on their way";
   get->end();
   const auto second = call(kWatch);
-  ASSERT_TRUE(guard.admit(second));
-  EXPECT_FALSE(guard.open_watch(second)) << "so is the end of the watch";
+  ASSERT_TRUE(access.admit(second));
+  EXPECT_FALSE(access.open_watch(second)) << "so is the end of the watch";
   watch->end();
   const auto third = call(kWatch);
-  ASSERT_TRUE(guard.admit(third));
-  EXPECT_TRUE(guard.open_watch(third));
+  ASSERT_TRUE(access.admit(third));
+  EXPECT_TRUE(access.open_watch(third));
 }
 
-TEST_F(GuardTest, AnAgentLosesOnlyTheHeartbeatsItMayNotSend) {
-  Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
+TEST_F(AccessControlTest, AnAgentLosesOnlyTheHeartbeatsItMayNotSend) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
   const TestPair agent = client("agent", "a1", {"muster:carries:n1", "muster:carries:rack7-*"});
   const auto stream = call(kStream, agent.certificate);
-  ASSERT_TRUE(guard.admit(stream));
+  ASSERT_TRUE(access.admit(stream));
   v1::HeartbeatBatch batch;
   for (const char* id : {"n2", "n1", "rack8-1", "rack7-1"}) {
     batch.add_heartbeats()->set_node_id(id);
   }
-  const ScreenedBeats screened(guard, stream, batch);
+  const ScreenedBeats screened(access, stream, batch);
   ASSERT_EQ(screened.batch().heartbeats_size(), 2);
   EXPECT_EQ(screened.batch().heartbeats(0).node_id(), "n1");
   EXPECT_EQ(screened.batch().heartbeats(1).node_id(), "rack7-1");
@@ -305,21 +305,21 @@ TEST_F(GuardTest, AnAgentLosesOnlyTheHeartbeatsItMayNotSend) {
   EXPECT_EQ(response.refused(2).position(), 2U);
 }
 
-TEST_F(GuardTest, EachNodeThatAnAgentCarriesIsCountedForItself) {
-  Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
+TEST_F(AccessControlTest, EachNodeThatAnAgentCarriesIsCountedForItself) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}});
   const TestPair agent = client("agent", "a1", {"muster:carries:n*"});
   const auto stream = call(kStream, agent.certificate);
-  ASSERT_TRUE(guard.admit(stream));
+  ASSERT_TRUE(access.admit(stream));
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE(guard.check_beat(stream, "n" + std::to_string(i)).ok());
+    EXPECT_TRUE(access.check_beat(stream, "n" + std::to_string(i)).ok());
   }
-  for (int i = 0; i < 4; ++i) EXPECT_TRUE(guard.check_beat(stream, "n1").ok());
-  EXPECT_TRUE(guard.check_beat(stream, "n1").is(Errc::kThrottled));
-  guard.give_back_beat(stream, "n1");
-  EXPECT_TRUE(guard.check_beat(stream, "n1").ok());
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(access.check_beat(stream, "n1").ok());
+  EXPECT_TRUE(access.check_beat(stream, "n1").is(Errc::kThrottled));
+  access.give_back_beat(stream, "n1");
+  EXPECT_TRUE(access.check_beat(stream, "n1").ok());
 }
 
-TEST_F(GuardTest, AServerShowsAServersCertificateOfItsOwnName) {
+TEST_F(AccessControlTest, AServerShowsAServersCertificateOfItsOwnName) {
   const auto start = [this](const std::string& id, const TestPair& pair) {
     directory_.write("s1.crt", pair.certificate);
     directory_.write("s1.key", pair.key);
@@ -336,5 +336,5 @@ TEST_F(GuardTest, AServerShowsAServersCertificateOfItsOwnName) {
               HasSubstr(security::kServerName));
 }
 
-}  // namespace guard_test
+}  // namespace access_control_test
 }  // namespace muster::server

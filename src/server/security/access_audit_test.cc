@@ -9,12 +9,12 @@
 #include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/store.pb.h"
-#include "server/security/guard.h"
-#include "server/security/guard_test_scene.h"
+#include "server/security/access_control.h"
+#include "server/security/access_test_scene.h"
 #include "server/security/subject.h"
 
 namespace muster::server {
-namespace guard_audit_test {
+namespace access_audit_test {
 
 using rpc::Code;
 using ::testing::HasSubstr;
@@ -24,9 +24,9 @@ constexpr const char* kGet = "/muster.v1.CoordinatorService/GetTopology";
 constexpr const char* kPut = "/muster.v1.StoreService/Put";
 constexpr const char* kDrain = "/muster.v1.AdminService/DrainNode";
 
-class GuardAuditTest : public GuardScene {
+class AccessAuditTest : public AccessScene {
  protected:
-  GuardAuditTest() { EXPECT_TRUE(audit_.open().ok()); }
+  AccessAuditTest() { EXPECT_TRUE(audit_.open().ok()); }
 
   /// What the audit log holds, line by line.
   std::vector<nlohmann::json> recorded() const {
@@ -39,16 +39,16 @@ class GuardAuditTest : public GuardScene {
   AuditLog audit_{{directory_.file("audit")}};
 };
 
-TEST_F(GuardAuditTest, ChangesAreRecordedWithWhoAndHowTheyEnded) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_, .position = [] {
-                        return AuditLog::Position{3, 9};
-                      }});
+TEST_F(AccessAuditTest, ChangesAreRecordedWithWhoAndHowTheyEnded) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_, .position = [] {
+                                 return AuditLog::Position{3, 9};
+                               }});
   const auto put = call(kPut, client("admin", "op").certificate);
-  ASSERT_TRUE(guard.admit(put));
-  ASSERT_TRUE(guard.charge(put, LimitedCall::kWrite, "some/key"));
+  ASSERT_TRUE(access.admit(put));
+  ASSERT_TRUE(access.charge(put, LimitedCall::kWrite, "some/key"));
   put->finish({});
   const auto get = call(kGet, client("admin", "op").certificate);
-  ASSERT_TRUE(guard.admit(get));
+  ASSERT_TRUE(access.admit(get));
   get->finish({});
   std::ostringstream text;
   text << std::ifstream(directory_.file("audit")).rdbuf();
@@ -58,8 +58,8 @@ TEST_F(GuardAuditTest, ChangesAreRecordedWithWhoAndHowTheyEnded) {
 }
 
 // A list of calls by their first and last one forgot those that came later.
-TEST_F(GuardAuditTest, EveryChangeOfAnOperatorIsRecorded) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+TEST_F(AccessAuditTest, EveryChangeOfAnOperatorIsRecorded) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
   const TestPair admin = client("admin", "op");
   std::vector<std::string> done;
   for (const security::Permission& row : security::permissions()) {
@@ -69,7 +69,7 @@ TEST_F(GuardAuditTest, EveryChangeOfAnOperatorIsRecorded) {
                            !row.name.ends_with("/Heartbeat") && !row.name.ends_with("Stream");
     if (!operators) continue;
     const auto made = call(std::string(row.name).c_str(), admin.certificate);
-    ASSERT_TRUE(guard.admit(made)) << row.name;
+    ASSERT_TRUE(access.admit(made)) << row.name;
     made->finish({});
     done.emplace_back(row.name);
   }
@@ -80,19 +80,20 @@ TEST_F(GuardAuditTest, EveryChangeOfAnOperatorIsRecorded) {
 }
 
 // Who floods a server must not wash away what it did before.
-TEST_F(GuardAuditTest, WhatIsRefusedForBeingTooManyIsNotRecorded) {
-  Guard guard(loop_, {.tls = &secure(), .limits = RequestLimitOptions{}, .audit = &audit_});
+TEST_F(AccessAuditTest, WhatIsRefusedForBeingTooManyIsNotRecorded) {
+  AccessControl access(loop_,
+                       {.tls = &secure(), .limits = RequestLimitOptions{}, .audit = &audit_});
   const TestPair node = client("node", "n1");
   for (int i = 0; i < 100; ++i) {
     const auto each = call(kRegister, node.certificate);
-    ASSERT_TRUE(guard.admit(each));
-    if (guard.charge(each, LimitedCall::kRegister, "n1")) each->finish({});
+    ASSERT_TRUE(access.admit(each));
+    if (access.charge(each, LimitedCall::kRegister, "n1")) each->finish({});
   }
   std::ostringstream text;
   text << std::ifstream(directory_.file("audit")).rdbuf();
   const std::string lines = text.str();
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 2);
-  EXPECT_EQ(guard.counts().limited, 98U);
+  EXPECT_EQ(access.counts().limited, 98U);
 }
 
 /// A request of this method, made by who may not make it.
@@ -101,8 +102,8 @@ struct Attempt {
   std::string request;
 };
 
-TEST_F(GuardAuditTest, AttemptsRefusedByRoleAreRecordedWithWhatTheyWereAbout) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+TEST_F(AccessAuditTest, AttemptsRefusedByRoleAreRecordedWithWhatTheyWereAbout) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
   v1::DrainNodeRequest drain;
   drain.set_node_id("n7");
   v1::StorePutRequest put;
@@ -113,7 +114,7 @@ TEST_F(GuardAuditTest, AttemptsRefusedByRoleAreRecordedWithWhatTheyWereAbout) {
        {Attempt{kDrain, drain.SerializeAsString()}, Attempt{kPut, put.SerializeAsString()}}) {
     const auto tried = call(method, reader.certificate);
     tried->requests.push_back(request);
-    EXPECT_FALSE(guard.admit(tried));
+    EXPECT_FALSE(access.admit(tried));
     EXPECT_EQ(tried->finished->code, Code::kPermissionDenied);
   }
   const auto lines = recorded();
@@ -125,28 +126,28 @@ TEST_F(GuardAuditTest, AttemptsRefusedByRoleAreRecordedWithWhatTheyWereAbout) {
   EXPECT_THAT(lines[0].at("message").get<std::string>(), HasSubstr("does not allow"));
   EXPECT_EQ(lines[1].at("subject"), "secret/place");
   EXPECT_EQ(lines[1].dump().find("a value"), std::string::npos);
-  EXPECT_EQ(guard.counts().denied, 2U);
+  EXPECT_EQ(access.counts().denied, 2U);
 }
 
-TEST_F(GuardAuditTest, WhoSpeaksForAnotherIsRecordedWithThatOne) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+TEST_F(AccessAuditTest, WhoSpeaksForAnotherIsRecordedWithThatOne) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
   const auto other = call(kRegister, client("node", "n1").certificate);
-  ASSERT_TRUE(guard.admit(other));
-  EXPECT_FALSE(guard.registers(other, "n2", "10.0.0.1"));
+  ASSERT_TRUE(access.admit(other));
+  EXPECT_FALSE(access.registers(other, "n2", "10.0.0.1"));
   const auto lines = recorded();
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].at("subject"), "n2");
   EXPECT_EQ(lines[0].at("code"), 7);
 }
 
-TEST_F(GuardAuditTest, AFloodOfRefusalsDoesNotPushOutWhatHasBeenDone) {
-  Guard guard(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+TEST_F(AccessAuditTest, AFloodOfRefusalsDoesNotPushOutWhatHasBeenDone) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
   const TestPair reader = client("reader", "r1");
   const TestPair other = client("reader", "r2");
-  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(guard.admit(call(kDrain, reader.certificate)));
+  for (int i = 0; i < 1000; ++i) EXPECT_FALSE(access.admit(call(kDrain, reader.certificate)));
   EXPECT_EQ(recorded().size(), 20U);
-  EXPECT_EQ(guard.counts().denied, 1000U);
-  EXPECT_FALSE(guard.admit(call(kDrain, other.certificate)));
+  EXPECT_EQ(access.counts().denied, 1000U);
+  EXPECT_FALSE(access.admit(call(kDrain, other.certificate)));
   EXPECT_EQ(recorded().back().at("caller"), "reader r2");
 }
 
@@ -166,5 +167,5 @@ TEST(SubjectTest, IsWhatARequestNamesAndNeverAValue) {
   EXPECT_EQ(subject_of(kBackup, ""), "");
 }
 
-}  // namespace guard_audit_test
+}  // namespace access_audit_test
 }  // namespace muster::server

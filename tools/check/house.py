@@ -12,7 +12,7 @@ import re
 import common
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-TYPE = re.compile(r"^(?:class|struct|union)\s+(?:MUSTER_\w+(?:\([^)]*\))?\s+)?(\w+)(?:\s+final)?\s*(?:[:{]|$)",
+TYPE = re.compile(r"^(?:class|struct|union)\s+(?:MUSTER_\w+(?:\([^)]*\))?\s+)?(\w+)(?:\s+final)?\s*(?::(?!:)|\{|$)",
                   re.MULTILINE)
 SMALL_LINES = 60
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// A broken invariant ends the process, in release builds too: a coordinator that goes on with
-/// a state it does not understand can run work twice, a dead one cannot.
+/// Ends the process if an invariant is broken, in release builds too: a coordinator that goes on
+/// with a state it does not understand can run work twice; a dead one cannot.
 #define MUSTER_CHECK(condition)                                                          \
   do {                                                                                   \
     if (!(condition)) [[unlikely]] {                                                     \

@@ -15,8 +15,8 @@ enum class LogLevel { kDebug, kInfo, kWarn, kError };
 
 [[nodiscard]] const char* to_string(LogLevel level);
 
-/// One line: a fixed message and what differs each time. warn = an operator may act, error = one
-/// must. Never carries a secret.
+/// One line of the log: a fixed message and the fields that vary. warn = an operator may act, error
+/// = one must. Never contains a secret.
 struct LogLine {
   using Fields = std::vector<std::pair<std::string_view, std::string>>;
   LogLevel level;
@@ -24,9 +24,9 @@ struct LogLine {
   Fields fields;
 };
 
-/// Writes a line to the sink in force (standard error as text until set_log_sink). Any thread.
+/// Writes a line to the current sink (standard error as text until set_log_sink). Any thread.
 void log(const LogLine& line);
-/// Whether a line of this level is written at all: asked before something costly is put together.
+/// Whether lines of this level are written at all. Ask before you build a costly line.
 [[nodiscard]] bool log_enabled(LogLevel level);
 void log_debug(std::string_view message,
                std::vector<std::pair<std::string_view, std::string>> fields = {});
@@ -38,10 +38,10 @@ void log_error(std::string_view message,
                std::vector<std::pair<std::string_view, std::string>> fields = {});
 
 using LogSink = std::function<void(const LogLine&)>;
-/// Replaces the sink; an empty one silences everything. Lines below `least` are dropped.
+/// Replaces the sink; an empty sink silences everything. Lines below `least` are dropped.
 void set_log_sink(LogSink sink, LogLevel least = LogLevel::kInfo);
 
-/// Other lines are dropped from now on. Any thread.
+/// Drops lines below `least` from now on. Any thread.
 void set_log_level(LogLevel least);
 [[nodiscard]] LogLevel log_level();
 /// "debug", "info", "warn" or "error"; kInvalid otherwise.

@@ -10,10 +10,10 @@
 
 namespace muster {
 
-/// Keeps a server in trouble from filling a disk: of lines with the same level and message, so
-/// many pass in a window, and the first one of the next window says how many were left out.
-/// Remembers as many messages as there are in the program: they are fixed texts. Pure; told the
-/// time; one thread.
+/// Keeps a server in trouble from filling a disk. Of lines with the same level and message, a
+/// limited number pass in a window; the first line of the next window says how many were omitted.
+/// Memory is bounded because messages are fixed texts. Pure: the caller passes the time. Threads:
+/// one.
 class LogThrottle {
  public:
   struct Options {
@@ -25,10 +25,10 @@ class LogThrottle {
 
   struct Verdict {
     bool pass = true;
-    std::uint64_t left_out = 0;  ///< Since the last one that passed.
+    std::uint64_t left_out = 0;  ///< Since the last line that passed.
   };
   [[nodiscard]] Verdict judge(const LogLine& line, MonoTime now);
-  /// In all.
+  /// All omitted lines so far.
   [[nodiscard]] std::uint64_t suppressed() const { return suppressed_; }
 
  private:

@@ -9,9 +9,9 @@
 
 namespace muster {
 
-/// One thread's queue of work and timers, and the clock it lives by. State belongs to one loop;
-/// other threads only post to it. The real one is platform/event_loop.h, the simulated one
-/// sim/world.h.
+/// One thread's queue of work and timers, with its clock. State belongs to one loop; other
+/// threads only post to it. Implementations: platform/event_loop.h (real) and sim/world.h
+/// (simulated).
 class Loop : public Clock {
  public:
   using Task = std::function<void()>;
@@ -25,8 +25,8 @@ class Loop : public Clock {
   virtual void cancel(TimerId id) = 0;
 };
 
-/// One timer for one purpose: arming it again replaces the earlier one, so timers cannot multiply.
-/// Loop thread only.
+/// One timer for one purpose: arming it again replaces the earlier deadline, so timers cannot
+/// multiply. Loop thread only.
 class Timer {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}
@@ -53,8 +53,8 @@ class Timer {
   Loop::TimerId id_ = 0;
 };
 
-/// Held by an object whose callbacks may come after its end: a wrapped callback does nothing once
-/// the holder is gone. Wrap, call and destroy on one loop thread.
+/// Protects callbacks that may arrive after the end of their object: a wrapped callback does
+/// nothing once the `Lifetime` is destroyed. Wrap, call and destroy on one loop thread.
 class Lifetime {
  public:
   template <typename F>

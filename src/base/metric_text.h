@@ -10,26 +10,26 @@ namespace muster::metric {
 
 enum class Type { kCounter, kGauge, kHistogram, kSummary };
 
-/// The labels of a sample: name and value, in the order in which they are written. Names are our
-/// own words; values may be anything.
+/// The labels of a sample: names and values, in the order in which they are written. Names are
+/// constants of this program; values may be any text.
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
-/// What a histogram has counted, as of one moment.
+/// The counts of a histogram at one moment.
 struct Distribution {
-  std::vector<double> bounds;         ///< Upper ones, each included, rising.
-  std::vector<std::uint64_t> counts;  ///< For each bound, and for what exceeds the last; or none.
+  std::vector<double> bounds;         ///< Upper bounds, inclusive, rising.
+  std::vector<std::uint64_t> counts;  ///< One count per bound, and one for larger values; or none.
   double sum = 0;
 };
 
-/// Writes metrics in Prometheus' text format, version 0.0.4, in the order in which they are given.
-/// A family without a sample leaves no trace. Pure; one thread.
+/// Writes metrics in Prometheus' text format, version 0.0.4, in the given order. A family without
+/// samples is not written. Pure. Threads: one.
 class Text {
  public:
   /// Samples of one family, by the values of one label.
   using Counts = std::vector<std::pair<std::string, std::uint64_t>>;
   using Values = std::vector<std::pair<std::string, double>>;
 
-  /// Every name begins with `prefix`, the labels of every sample with `labels`.
+  /// Every name begins with `prefix`; every sample has `labels` first.
   explicit Text(std::string prefix = {}, Labels labels = {})
       : prefix_(std::move(prefix)), labels_(std::move(labels)) {}
 
@@ -43,7 +43,7 @@ class Text {
   /// `quantiles` as "0.99" and the value.
   void summary(std::string_view name, std::string_view help, const Values& quantiles);
 
-  /// Begins a family by hand: the samples that follow are of it. A name is given once.
+  /// Begins a family by hand: the following samples belong to it. Each name may be used once.
   void family(std::string_view name, std::string_view help, Type type);
   void sample(const Labels& labels, std::uint64_t value);
   void sample(const Labels& labels, double value);

@@ -4,8 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
-// Clang proves at compile time that what is MUSTER_GUARDED_BY a mutex is touched only while it is
-// held.
+// Clang proves at compile time that data marked MUSTER_GUARDED_BY a mutex is touched only while the
+// mutex is held.
 #if defined(__clang__)
 #define MUSTER_ANNOTATE(x) __attribute__((x))
 #else
@@ -37,7 +37,7 @@ class MUSTER_ANNOTATE(scoped_lockable) MutexLock {
 
   /// Releases the mutex while waiting; spurious wake-ups happen.
   void wait(std::condition_variable& ready) { ready.wait(lock_); }
-  /// As wait(), and not for longer than `limit`.
+  /// Like wait(), but for at most `limit`.
   void wait_for(std::condition_variable& ready, std::chrono::nanoseconds limit) {
     ready.wait_for(lock_, limit);
   }

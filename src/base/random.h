@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// The only source of chance. Real processes seed one from the kernel, simulations from a number.
-/// Not for secrets. One thread.
+/// The only source of randomness. Real processes seed it from the kernel, simulations from a
+/// number. Not for secrets. Threads: one.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}

@@ -9,35 +9,35 @@
 
 namespace muster {
 
-/// Every expected failure of the system. Closed on purpose: callers decide by these and by
-/// nothing else, and each asks for a different reaction.
+/// Every expected failure of the system. The list is closed on purpose: callers decide by these
+/// codes alone, and each code calls for a different reaction.
 enum class Errc {
-  kNotFound,     ///< The thing asked for does not exist.
-  kUnchanged,    ///< It is still as the caller already knows it.
+  kNotFound,     ///< The requested thing does not exist.
+  kUnchanged,    ///< The object is still as the caller knows it.
   kConflict,     ///< A precondition did not hold: another writer came first.
   kAmbiguous,    ///< The write may have landed or may land yet: read before you act.
-  kThrottled,    ///< Asked too often; see Error::retry_after.
-  kUnavailable,  ///< Not reachable now, and certainly nothing was written.
-  kDenied,       ///< Credentials or role do not suffice.
-  kUnsupported,  ///< The other side cannot do this at all.
+  kThrottled,    ///< Too many requests; see Error::retry_after.
+  kUnavailable,  ///< Unreachable now, and certainly nothing was written.
+  kDenied,       ///< Credentials or role are insufficient.
+  kUnsupported,  ///< The peer cannot do this at all.
   kInvalid,      ///< The caller's input is wrong.
-  kCorrupt,      ///< Stored bytes are not what they must be.
-  kCancelled,    ///< The caller gave up, or its owner is gone.
+  kCorrupt,      ///< Stored bytes are damaged.
+  kCancelled,    ///< The caller gave up, or the object that owned the request is gone.
 };
 
 [[nodiscard]] const char* to_string(Errc code);
 
-/// Whether a failure lasts until somebody changes something, so that asking again soon is in vain:
-/// no permission, no such bucket, a store that cannot do it.
+/// Whether a failure lasts until an operator acts, so that an early retry is useless: a missing
+/// permission, a missing bucket, a store without a needed feature.
 [[nodiscard]] constexpr bool is_lasting(Errc code) {
   return code == Errc::kDenied || code == Errc::kInvalid || code == Errc::kUnsupported;
 }
 
-/// A failure: what kind, and one sentence for a person that says what to do about it.
+/// A failure: its code, and one sentence for a person that says what to do about it.
 struct Error {
   Errc code;
   std::string message;
-  Duration retry_after{0};  ///< Only with kThrottled; zero when the other side named none.
+  Duration retry_after{0};  ///< Only with kThrottled; zero if the peer named no time.
 };
 
 [[nodiscard]] inline Error invalid(std::string message) {
@@ -77,7 +77,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> either_;
 };
 
-/// The outcome of something that has no value.
+/// The value of an operation that returns no value.
 struct Done {};
 using Status = Result<Done>;
 

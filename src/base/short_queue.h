@@ -6,9 +6,9 @@
 
 namespace muster {
 
-/// A queue that is short as a rule: an empty one holds no memory until it is first used, and a long
-/// one gives its memory back when it is empty again. A std::deque holds half a kilobyte from its
-/// beginning, which counts where each of thousands of connections has some. One thread.
+/// A queue that is usually short. It allocates no memory before its first use, and a long queue
+/// returns its memory when it becomes empty. (A std::deque allocates half a kilobyte at once, which
+/// matters with thousands of connections.) Threads: one.
 template <typename T>
 class ShortQueue {
  public:
@@ -19,7 +19,7 @@ class ShortQueue {
   [[nodiscard]] T& operator[](std::size_t i) { return items_[first_ + i]; }
 
   void push_back(T item) {
-    // Room is made when half of what is held is no longer in use.
+    // Makes room when half of the elements held are no longer in use.
     if (first_ > 0 && items_.size() == items_.capacity() && 2 * first_ >= items_.size()) {
       items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
       first_ = 0;
@@ -43,7 +43,7 @@ class ShortQueue {
  private:
   static constexpr std::size_t kKept = 8;
   std::vector<T> items_;
-  std::size_t first_ = 0;  ///< Those before it are gone.
+  std::size_t first_ = 0;  ///< Elements before this index have been removed.
 };
 
 }  // namespace muster

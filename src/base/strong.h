@@ -23,18 +23,18 @@ class Strong {
   T value_{};
 };
 
-/// Counts acquisitions of one namespace's leadership. 0 means "never led".
+/// Counts acquisitions of one election's leadership. 0 means "never led".
 struct EpochTag {};
 using Epoch = Strong<EpochTag, std::uint64_t>;
 [[nodiscard]] constexpr Epoch next(Epoch epoch) {
   return Epoch(epoch.value() + 1);
 }
 
-/// Names one worker of a namespace. Compared by bytes, as the choice of leader demands.
+/// Names one worker of an election. Compared by bytes, as the choice of leader requires.
 struct WorkerIdTag {};
 using WorkerId = Strong<WorkerIdTag, std::string>;
 
-/// One run of one worker: a UUID made at start, so that two processes with one id are told apart.
+/// One run of one worker: a UUID made at start, which distinguishes two processes with the same id.
 struct IncarnationTag {};
 using Incarnation = Strong<IncarnationTag, std::string>;
 
@@ -42,7 +42,7 @@ using Incarnation = Strong<IncarnationTag, std::string>;
 struct NonceTag {};
 using Nonce = Strong<NonceTag, std::string>;
 
-/// What a store calls one version of one object (an ETag, a mod revision). Opaque: equal or not.
+/// A store's name for one version of an object (an ETag, a mod revision). Opaque: equal or not.
 struct RevisionTag {};
 using Revision = Strong<RevisionTag, std::string>;
 

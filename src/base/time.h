@@ -9,8 +9,8 @@ using namespace std::chrono_literals;
 
 using Duration = std::chrono::nanoseconds;
 
-/// Names the time line of CLOCK_BOOTTIME: monotonic, and counting suspend. It has no now():
-/// the time is told by a Clock, so that tests and the simulator own it.
+/// The time line of CLOCK_BOOTTIME: monotonic, counting suspend. It has no now(): a Clock provides
+/// the time, so that tests and the simulator control it.
 struct BootClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -22,13 +22,13 @@ struct BootClock {
 /// An instant on this machine's boot clock. Every deadline is one of these.
 using MonoTime = BootClock::time_point;
 
-/// An instant on the wall clock, in milliseconds. For people, formats and logs only; no decision
+/// An instant on the wall clock, in milliseconds. Only for people, formats and logs; no decision
 /// about a lease compares two of them.
 using WallTime = std::chrono::sys_time<std::chrono::milliseconds>;
 
-/// Names the time line of a log: for how long somebody has led since the log began, as the leaders'
-/// boot clocks measured it. No wall clock moves it, and while nobody leads it stands still. It has
-/// no now(): the entries of the log tell it.
+/// The time line of a log: for how long there has been a leader since the log began, as the
+/// leaders' boot clocks measured it. No wall clock moves it, and it stands still without a leader.
+/// It has no now(): the entries of the log carry it.
 struct LogTimeline {
   using duration = std::chrono::milliseconds;
   using rep = duration::rep;
@@ -58,7 +58,7 @@ using LogTime = LogTimeline::time_point;
   return Duration(static_cast<Duration::rep>(static_cast<double>(d.count()) * factor));
 }
 
-/// Where everything outside `core` learns the time.
+/// The source of time for everything outside `core`.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -23,68 +23,68 @@
 
 namespace muster {
 
-/// One node that stands for election and runs leader-only work while it leads: the machine, the
-/// election, the monitor of other leaders, the node's file and the commands in the store, wired
-/// together. It promises what CandidateMachine and Election promise; the work is never started
-/// twice, and the lease is released only after the work said that it is gone.
+/// One node that campaigns and runs leader-only work while it leads. It connects the state machine,
+/// the election, the monitor of other leaders, the node's file and the commands in the store. It
+/// gives the guarantees of CandidateMachine and Election: the work is never started twice, and the
+/// lease is released only after the work has confirmed its end.
 ///
-/// It belongs to one loop, so that a simulator can run it too.
+/// Threads: one loop, so that a simulator can run it, too.
 class Candidate {
  public:
   using Listener = std::function<void(const telemetry::Event&)>;
   struct Surroundings {
     Loop& loop;
     ObjectStore& store;
-    LeaderWork& work;  ///< Outlives the candidate.
+    LeaderWork& work;  ///< Must outlive the candidate.
     Random random;
-    /// Called on the loop; must not destroy the candidate. Without one, events are logged.
+    /// Called on the loop; must not destroy the candidate. Without a listener, events are logged.
     Listener listener;
-    /// Asked once before the first campaign: is the store fit to judge? Empty: not asked.
+    /// Called once before the first campaign: is the store safe? Empty: no probe.
     std::function<void(Callback<Done>)> probe;
   };
 
-  /// `options` has been validated.
+  /// Requires: `options` has been validated.
   Candidate(std::string name, const CandidateOptions& options, Surroundings surroundings);
   ~Candidate();
 
   // Loop thread only.
   void start();
   [[nodiscard]] bool started() const { return started_; }
-  /// Coming terms have higher epochs than this: the work was led elsewhere before.
+  /// Future terms have higher epochs than this: the work was led elsewhere before.
   void rise_above(Epoch epoch) { driver_.rise_above(epoch); }
   /// Stops the work, releases the lease, removes the node's file, and then calls `done`.
   void stop(std::function<void()> done);
-  /// Hands over, and does not stand again before resume().
+  /// Hands over, and does not campaign before resume().
   void pause();
   void resume();
-  /// Hands over, to `preferred` if it can, and stands aside for a while. Nothing when not leading.
+  /// Hands over, if possible to `preferred`, and pauses campaigning. No effect if not leading.
   void step_down(std::optional<WorkerId> preferred);
   void set_eligible(bool eligible);
-  /// Who takes part, this node included, as a leader sees it in the store; sorted by bytes.
+  /// The participants as a leader sees them in the store, including this node; sorted by bytes.
   [[nodiscard]] const std::vector<WorkerId>& at_work() const { return roster_.live(); }
-  /// The last error of the store, until a heartbeat has passed without one; empty otherwise.
+  /// The last error of the store, until a heartbeat succeeds; otherwise empty.
   [[nodiscard]] const std::string& store_trouble() const { return store_trouble_; }
-  /// The last look at the store succeeded. No look has, before the first one.
+  /// Whether the last read of the store succeeded; false before the first one.
   [[nodiscard]] bool store_answers() const { return store_answers_; }
 
   // Any thread.
   [[nodiscard]] CandidateState state() const MUSTER_EXCLUDES(mutex_);
-  /// Compared with the deadline at the moment of asking.
+  /// Compares the deadline with the moment of the call.
   [[nodiscard]] bool leads() const MUSTER_EXCLUDES(mutex_);
-  /// As last seen from here, while that leader's lease has not ended.
+  /// The leader as last seen, unless its lease has ended.
   [[nodiscard]] std::optional<WorkerId> current_leader() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] Epoch epoch() const MUSTER_EXCLUDES(mutex_);
-  /// A leader, the term it leads in, and what it publishes.
+  /// A leader, its term, and the value that it publishes.
   struct SeenLeader {
     WorkerId worker;
     Epoch epoch;
     std::string value;
     bool operator==(const SeenLeader&) const = default;
   };
-  /// As current_leader().
+  /// Like current_leader().
   [[nodiscard]] std::optional<SeenLeader> seen_leader() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] telemetry::Metrics metrics() const MUSTER_EXCLUDES(mutex_);
-  /// How long this node may lead without another renewal; zero when it does not lead.
+  /// The time for which this node may lead without another renewal; zero if it does not lead.
   [[nodiscard]] Duration lease_left() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] const WorkerId& node() const { return options_.node; }
   [[nodiscard]] const CandidateOptions& options() const { return options_; }
@@ -116,7 +116,7 @@ class Candidate {
   void arm();
 
   void on(const ElectionEvent& event);
-  /// Carries actions out in their order, also those that come while it does.
+  /// Performs actions in order, including those that arrive while it runs.
   void run(CandidateActions actions);
   void act(const candidate::Action& action);
   void start_work(Epoch epoch);
@@ -143,13 +143,13 @@ class Candidate {
   ControlReader control_;
   std::unique_ptr<Watch> state_watch_;
   std::unique_ptr<Watch> control_watch_;
-  Timer timer_;        ///< The machine's and the monitor's.
+  Timer timer_;        ///< Of the machine and the monitor.
   Timer check_timer_;  ///< election_check.
   Timer probe_timer_;
 
   std::shared_ptr<LeaseGuard> guard_;
   std::deque<candidate::Action> pending_;
-  bool running_ = false;  ///< Actions are being carried out.
+  bool running_ = false;  ///< Actions are being performed.
   bool started_ = false;
   bool stopping_ = false;
   bool took_part_ = false;
@@ -158,11 +158,11 @@ class Candidate {
   bool store_answers_ = false;
   MonoTime looked_at_{};  ///< The last heartbeat, good or bad.
   StoreFailures failures_;
-  bool store_failing_ = false;  ///< Told, and no heartbeat has passed without trouble since.
+  bool store_failing_ = false;  ///< Reported, and no heartbeat has succeeded since.
   bool trouble_seen_ = false;   ///< Since the last heartbeat.
-  std::string store_trouble_;   ///< What the store said last, while it is failing.
+  std::string store_trouble_;   ///< The last error of the store while it fails.
   std::vector<std::function<void()>> stopped_;
-  Lifetime term_;  ///< Of the callbacks of one term's work.
+  Lifetime term_;  ///< For the callbacks of one term's work.
   Lifetime lifetime_;
 
   mutable Mutex mutex_;

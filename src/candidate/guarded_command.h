@@ -20,43 +20,43 @@ namespace muster {
 struct GuardianOptions {
   std::string program;     ///< Path of muster-guardian.
   Duration kill_margin{};  ///< The guardian sends KILL this long before the deadline…
-  Duration warning{};      ///< …and TERM this long before that, if nobody else has.
-  Duration grace{};        ///< Between TERM and KILL when this process has died.
-  /// A cgroup of its own for the command, where one can be made.
+  Duration warning{};      ///< …and TERM this much earlier, if no other process has.
+  Duration grace{};        ///< Time between TERM and KILL if this process has died.
+  /// Runs the command in its own cgroup, if one can be made.
   bool control_group = true;
-  /// This process has called adopt_orphans(), and has no children but by spawn(): whatever else
-  /// becomes its child when a guardian dies was started by that guardian's command.
+  /// This process has called adopt_orphans() and has no children except by spawn(). So any other
+  /// process that becomes its child when a guardian dies was started by that guardian's command.
   bool adopts_orphans = false;
 };
 
-/// Where muster-guardian is: beside this program, or in ../libexec/muster.
+/// The path of muster-guardian: beside this program, or in ../libexec/muster.
 [[nodiscard]] std::string find_guardian();
 
-/// One run of a command under its guardian, as seen from the process that wants it.
+/// One run of a command under its guardian, as seen from the process that started it.
 ///
-/// Guarantees: while this process or the guardian is scheduled, the command and everything it has
-/// started are killed before the deadline. gone() means that no process of it is left, daemons
-/// and double forks included. A guardian that is frozen is not needed for kill(): whatever is below
-/// it is killed from here. If it dies, this object kills what is in the command's cgroup, what this
-/// process adopts, and what it finds by process group and by environment, and says lost(): nobody
-/// may be told then that the work has stopped (G2, G4). Lost::kAllKilled: everything the command
-/// started and that was not moved away was found. What it finds and cannot kill within the margin
-/// is told as unkillable, and hunted until it is gone.
+/// Guarantees: while this process or the guardian is scheduled, the command and every process it
+/// has started are killed before the deadline. gone()
+/// means that none of these processes is left,
+/// daemons and double forks included. kill() works even if the guardian is frozen: this process
+/// kills the guardian's descendants itself. If the guardian dies, this object kills the processes
+/// in the command's cgroup, those that this process adopts, and those found by process group and
+/// by environment, then calls lost(): the end of the work is unproven (G2, G4). Lost::kAllKilled:
+/// every process that was not moved elsewhere was found. Unkillable ones are reported and hunted.
 ///
-/// Each start ends in exactly one of failed, gone, lost; the object may be destroyed inside of
-/// those. Destroying it earlier kills the command, and waits for that. Loop thread only, and that
+/// Each start ends in exactly one of failed, gone, lost, which may destroy the object. Destroying
+/// it earlier kills the command and waits. Threads: the loop thread, which must outlive it.
 /// thread must outlive the object.
 class GuardedCommand {
  public:
-  /// What became of a command whose guardian died.
+  /// The result for a command whose guardian died.
   enum class Lost {
     kAllKilled,
-    kFoundKilled,  ///< With neither a cgroup nor adoption, a process may have been missed.
+    kFoundKilled,  ///< Without a cgroup or adoption, a process may have been missed.
   };
   struct Callbacks {
     std::function<void(pid_t)> started{};
-    std::function<void(pid_t)> unkillable{};  ///< It has been killed and is still there.
-    /// It ended by itself and left this process, and maybe others, which are being ended.
+    std::function<void(pid_t)> unkillable{};  ///< The process was killed and still exists.
+    /// The command ended and left this process, and perhaps others, which are being ended.
     std::function<void(pid_t)> leftovers{};
     std::function<void(Error)> failed{};  ///< It never ran.
     std::function<void(ExitStatus)> gone{};
@@ -68,19 +68,19 @@ class GuardedCommand {
   GuardedCommand(const GuardedCommand&) = delete;
   GuardedCommand& operator=(const GuardedCommand&) = delete;
 
-  /// Once. An error means that there is no guardian and hence no command. The command can be given
-  /// descriptors 0, 1 and 2 only, and inherits those that it is not given.
+  /// Call once. An error means that there is no guardian and hence no command. The command can be
+  /// given only descriptors 0, 1 and 2, and inherits those that are not given.
   [[nodiscard]] Status start(const Command& command, Epoch epoch, MonoTime deadline);
   void deadline_moved(MonoTime deadline);
   void signal(int number);
   void terminate();
   void kill();
-  /// For a guardian that does not answer: ends it, which leads to lost().
+  /// Ends a guardian that does not answer, which leads to lost().
   void give_up_on_guardian();
 
   [[nodiscard]] pid_t guardian_pid() const { return guardian_ ? guardian_->pid() : 0; }
   [[nodiscard]] bool told_unkillable() const { return told_unkillable_; }
-  /// Whether the command runs in a cgroup of its own; known once it has started.
+  /// Whether the command runs in its own cgroup; known once it has started.
   [[nodiscard]] bool has_control_group() const { return group_.has_value(); }
 
  private:
@@ -90,10 +90,10 @@ class GuardedCommand {
   void on_guardian_ended();
   void kill_beside_guardian();
   void hunt();
-  /// What one look found of the command, and killed.
+  /// The processes of the command that one search found and killed.
   struct Leftovers {
     pid_t living = 0;
-    bool unclear = false;  ///< Something ended or changed during the look: it tells nothing.
+    bool unclear = false;  ///< A process ended or changed during the search: no result.
     [[nodiscard]] bool none() const { return living == 0 && !unclear; }
   };
   [[nodiscard]] Leftovers kill_leftovers();
@@ -105,11 +105,11 @@ class GuardedCommand {
   Callbacks callbacks_;
   Timer hunt_timer_;
   Epoch epoch_;
-  std::string mark_;  ///< NAME=value in the environment of everything the command starts.
+  std::string mark_;  ///< NAME=value in the environment of all the command's processes.
   UniqueFd socket_;
   std::optional<ControlGroup> group_;
   std::optional<Process> guardian_;
-  std::uint64_t guardian_started_ = 0;  ///< Nothing that bears the mark is older.
+  std::uint64_t guardian_started_ = 0;  ///< No process with the mark is older.
   ProcessTable table_;
   pid_t pid_ = 0;
   std::optional<ExitStatus> status_;

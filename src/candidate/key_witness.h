@@ -12,22 +12,22 @@
 
 namespace muster {
 
-/// Learns that Ctrl-C or Ctrl-\ was typed on a terminal that was lent to a command.
+/// Reports a Ctrl-C or Ctrl-\ on a terminal that was lent to a command.
 ///
-/// The kernel sends what is typed to the process group that has the terminal and to nobody else, so
-/// a process of ours joins that group, ignores what it gets, and tells. It is not below the
-/// command's guardian, and dies with the group at the latest. Loop thread only.
+/// The kernel sends these signals only to the process group that has the terminal. So a process of
+/// Muster joins that group, ignores the signals, and reports them. It is not a descendant of the
+/// command's guardian, and dies with the group at the latest. Threads: loop thread only.
 class KeyWitness {
  public:
-  /// `typed` is told SIGINT or SIGQUIT; not any more once this is destroyed. Where the process
-  /// cannot be started, nothing is told.
+  /// Calls `typed` with SIGINT or SIGQUIT, until this is destroyed. If the process cannot be
+  /// started, nothing is reported.
   KeyWitness(EventLoop& loop, const std::string& guardian, pid_t group,
              std::function<void(int)> typed);
   ~KeyWitness();
   KeyWitness(const KeyWitness&) = delete;
   KeyWitness& operator=(const KeyWitness&) = delete;
 
-  /// The command has ended: tells what was typed before that, and is over then.
+  /// The command has ended: reports signals typed before that, then stops.
   void finish();
 
  private:
@@ -39,10 +39,10 @@ class KeyWitness {
   std::optional<Process> process_;
 };
 
-/// The first word on the guardian's command line that makes it a witness; the group follows.
+/// The first argument of the guardian program that makes it a witness; the group follows.
 inline constexpr const char* kWatchKeys = "keys";
 
-/// The witness itself: returns its exit code. Expects the socket as guardian::kSocketFd.
+/// Runs the witness and returns its exit code. Requires: the socket is guardian::kSocketFd.
 [[nodiscard]] int watch_keys(pid_t group);
 
 }  // namespace muster

@@ -6,8 +6,8 @@
 
 namespace muster {
 
-/// What a candidate measures, in Prometheus' text format, as of now. The names begin with
-/// muster_candidate_; the namespace is a label. Any thread.
+/// The measurements of a candidate, now, in Prometheus' text format. The names begin with
+/// muster_candidate_; the election is the label `namespace`. Any thread.
 [[nodiscard]] std::string prometheus_text(const std::string& name_space,
                                           const Candidate& candidate);
 

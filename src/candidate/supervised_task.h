@@ -13,32 +13,32 @@
 
 namespace muster {
 
-/// What a C++ task is given. It ends soon after `stop` was requested, and asks `guard` before each
-/// effect.
+/// The arguments of a C++ task. The task must end soon after `stop` was requested, and check
+/// `guard` before each effect.
 struct TaskContext {
   std::stop_token stop;
   const LeaseGuard& guard;
-  std::function<void()> ready;  ///< Any thread; only counts for a child that says so itself.
+  std::function<void()> ready;  ///< Any thread; only used by a child that reports readiness itself.
 };
 
-/// Leader-only work in this process, on a thread of its own. An error, or an exception, is a
-/// failure that its restart policy judges.
+/// Leader-only work in this process, on a thread of its own. An error or an exception is a failure,
+/// to which its restart policy applies.
 using SupervisedTask = std::function<Status(const TaskContext&)>;
 
-/// Leader-only work on the supervisor's own loop: timers and callbacks, no thread of its own. It
-/// asks the guard before each effect, so that nothing of it takes effect after the deadline,
-/// however late the loop runs; hence it needs no watchdog.
+/// Leader-only work on the supervisor's own loop: timers and callbacks, without a thread. It must
+/// check the guard before each effect, so that nothing takes effect after the deadline, however
+/// late the loop runs. So it needs no watchdog.
 struct LoopTask {
-  /// Begins. `failed`, called at most once and never from within start, ends it by itself; stop
-  /// is not called then.
+  /// Begins the work. Call `failed` at most once, and never within start, to end it; then stop is
+  /// not called.
   std::function<void(std::shared_ptr<const LeaseGuard> guard, std::function<void(Error)> failed)>
       start;
-  /// Ends it at once: nothing of it runs after this returns.
+  /// Ends the work at once: none of it runs after this returns.
   std::function<void()> stop;
 };
 
-/// One run of one task. `ready` and `ended` are posted to the loop. Destroying it asks the task to
-/// stop and waits for it, however long that takes; the watchdog limits it. Loop thread only.
+/// One run of one task. `ready` and `ended` are posted to the loop. The destructor asks the task to
+/// stop and waits for it without limit; the watchdog limits it. Threads: loop thread only.
 class TaskRun {
  public:
   struct Callbacks {
@@ -55,9 +55,9 @@ class TaskRun {
   std::jthread thread_;
 };
 
-/// Ends this process when work in it outlives its lease: a thread that ignores its stop cannot be
-/// ended otherwise, and another node is about to start the same work. On a thread of its own, so
-/// that a loop that hangs does not save the task. watch() and clear() are for one thread.
+/// Ends this process when its work outlives the lease: a thread that ignores its stop cannot be
+/// ended otherwise, and another node is about to start the same work. It has a thread of its own,
+/// so that a hung loop does not protect the task. Threads: one calls watch() and clear().
 class TaskWatchdog {
  public:
   static constexpr int kExitCode = 71;
@@ -65,13 +65,13 @@ class TaskWatchdog {
   TaskWatchdog() : timer_(thread_.loop()) {}
   ~TaskWatchdog();
 
-  /// The process ends at `when`, unless that is moved or cleared before.
+  /// Ends the process at `when`, unless the time is moved or cleared before.
   void watch(MonoTime when);
   void clear();
 
  private:
   LoopThread thread_;
-  Timer timer_;  ///< Of the watchdog's own loop.
+  Timer timer_;  ///< On the watchdog's own loop.
 };
 
 }  // namespace muster

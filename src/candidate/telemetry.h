@@ -11,11 +11,11 @@
 #include "core/candidate/candidate_machine.h"
 #include "core/candidate/leader_monitor.h"
 
-/// What a candidate tells people and programs: typed events, JSON lines, counters.
+/// The events of a candidate for people and programs: typed events, JSON lines, counters.
 namespace muster::telemetry {
 
 /// became_leader, and its counterpart lost_leadership: each exactly once per term. The loss of a
-/// term that was given up comes after its work has stopped and its lease was released.
+/// term that was handed over follows after its work has stopped and its lease was released.
 struct BecameLeader {
   Epoch epoch;
 };
@@ -24,46 +24,46 @@ struct LostLeadership {
   EndReason reason;
   std::string detail;
 };
-/// leader_down — of another node.
+/// leader_down: the leader on another node is gone.
 struct LeaderDown {
   WorkerId former_leader;
   Epoch epoch;
   DownCause cause;
 };
-/// leader_alive — another node was seen to renew. Once for each of its terms.
+/// leader_alive: another node was seen to renew. Once per term.
 struct LeaderAlive {
   WorkerId leader;
   Epoch epoch;
 };
-/// leader_changed — every rise of the epoch is one, also when the leader keeps its name.
+/// leader_changed: reported for every rise of the epoch, also if the leader stays the same.
 struct LeaderChanged {
   std::optional<WorkerId> previous;
   std::optional<WorkerId> current;
   Epoch epoch;
 };
-/// election_check — once per election interval, on every node.
+/// election_check: once per election interval, on every node.
 struct ElectionCheck {
   std::optional<WorkerId> current_leader;
 };
-/// election_started — this node tries to acquire.
+/// election_started: this node tries to acquire the lease.
 struct ElectionStarted {};
 /// state_changed
 struct StateChanged {
   CandidateState from;
   CandidateState to;
 };
-/// flapping — terms on this node end soon after they began, again and again.
+/// flapping: terms on this node are short, again and again.
 struct Flapping {
   std::uint32_t short_terms;
   Duration backoff;
 };
-/// command — somebody asked through the store, and this node obeys.
+/// command: this node obeys an operator's command from the store.
 struct CommandAccepted {
   std::string id;
   std::string kind;
 };
-/// trouble — something that an operator should see. kStoreUnreachable comes once until a heartbeat
-/// has passed in which the store did all that it was asked for.
+/// trouble: something that an operator should see. kStoreUnreachable comes once, until a heartbeat
+/// has passed without a failed request.
 struct Trouble {
   enum class Kind {
     kUnsafeStore,

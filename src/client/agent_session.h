@@ -12,22 +12,22 @@
 
 namespace muster::client {
 
-/// Does what AgentMachine decides: calls for registrations, one stream for all heartbeats. Loop
-/// thread only.
+/// Performs the decisions of AgentMachine: calls for registrations, one stream for all heartbeats.
+/// Threads: loop thread only.
 class AgentSession {
  public:
   using Listener = std::function<void(const AgentEvent&)>;
 
   /// The listener may destroy this.
   AgentSession(Caller& caller, const AgentConfig& config, Listener listener);
-  /// What is under way is given up; nobody is deregistered.
+  /// Cancels calls under way; deregisters no node.
   ~AgentSession();
   AgentSession(const AgentSession&) = delete;
   AgentSession& operator=(const AgentSession&) = delete;
 
-  /// To be told of nodes; pump() afterwards.
+  /// For changes of the nodes; call pump() afterwards.
   [[nodiscard]] AgentMachine& machine() { return machine_; }
-  /// Does what is due.
+  /// Performs the due actions.
   void pump();
   /// When the servers last acknowledged heartbeats; nothing before the first time.
   [[nodiscard]] std::optional<MonoTime> acknowledged_at() const { return acknowledged_at_; }
@@ -39,7 +39,7 @@ class AgentSession {
   void open_stream();
   void on_answer(const std::string& body);
   void on_stream_end(const std::string& reason);
-  /// Tells the listener, then does what is due.
+  /// Tells the listener, then performs the due actions.
   void settle(const AgentMachine::Events& events);
   [[nodiscard]] MonoTime now() { return caller_.loop().now(); }
 
@@ -50,7 +50,7 @@ class AgentSession {
   std::string server_;
   std::unique_ptr<Stream> stream_;
   Timer work_;
-  Timer answer_;  ///< Ends a stream that owes an answer.
+  Timer answer_;  ///< Ends a stream with an overdue answer.
   std::optional<MonoTime> acknowledged_at_;
   Lifetime lifetime_;
 };

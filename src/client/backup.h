@@ -10,18 +10,18 @@
 
 namespace muster::client {
 
-/// Where a backup goes. One call at a time, and an error ends the backup with it.
+/// The destination of a backup. One call at a time; an error ends the backup.
 struct BackupSink {
-  /// Before the first byte, and again when another server begins anew: what was taken is void. On
-  /// the thread that waits.
+  /// Called before the first byte, and again if another server starts over: earlier bytes are void.
+  /// On the waiting thread.
   std::function<Status()> begin;
   /// On the client's own thread.
   std::function<Status(const std::string& bytes)> take;
 };
 
-/// Copies the whole state of the servers to `sink`, as of one place in the log. When a server fails
-/// on the way, another is asked from the beginning. Returns how many bytes. Nothing is complete
-/// before this has returned a number. Waits; not on the client's thread.
+/// Copies the whole state of the servers to `sink`, at one place in the log. If a server fails,
+/// another one starts over. Returns the number of bytes; before that the backup is not complete.
+/// Blocks; not for the client's thread.
 [[nodiscard]] Result<std::uint64_t> backup(Client& client, const BackupSink& sink,
                                            const CallOptions& options = {.timeout = 600s});
 

@@ -17,11 +17,11 @@
 
 namespace muster::client {
 
-/// Takes requests to servers: chooses one, follows redirects, tries again what may be tried again.
+/// Sends requests to servers: chooses a server, follows redirects, retries what may be retried.
 ///
-/// Each call's `done` is called exactly once: with its answer, or with why there is none, soon
-/// after its deadline at the latest; with kCancelled when it was cancelled or this is destroyed
-/// first. With more than one attempt it also asks who leads when nobody knows. Loop thread only.
+/// Each call's `done` is called exactly once: with its answer, or with the reason why there is
+/// none, soon after its deadline at the latest; with kCancelled if cancelled or if this is
+/// destroyed first. With several attempts it also searches an unknown leader. Loop thread only.
 class Caller {
  public:
   using CallId = std::uint64_t;
@@ -35,7 +35,7 @@ class Caller {
 
   CallId start(WireRequest request, MonoTime by, Done done);
   void cancel(CallId id);
-  /// Within `done`, after a failure: whether because another process has the node's place.
+  /// Within `done`, after a failure: whether another process has registered the node.
   [[nodiscard]] bool replaced() const { return replaced_; }
 
   /// Whether any server has ever answered. Any thread.
@@ -44,7 +44,7 @@ class Caller {
   [[nodiscard]] Loop& loop() { return transport_.loop(); }
   [[nodiscard]] ServerBoard& board() { return board_; }
   [[nodiscard]] Random& random() { return random_; }
-  /// The way to a server; kept for the next time, and valid until the next call of this.
+  /// The connection to a server; kept for the next time, and valid until the next call of this.
   [[nodiscard]] Connection& connection(const std::string& server);
 
  private:

@@ -18,24 +18,24 @@ template <typename T>
 using Callback = std::function<void(Result<T>)>;
 
 struct CallOptions {
-  /// From the call to its answer, all attempts together.
+  /// For the whole call, including all attempts.
   Duration timeout = 10s;
-  /// Ends the call early, with kCancelled. What was sent by then may still happen.
+  /// Ends the call early, with kCancelled. A request already sent may still be performed.
   std::stop_token stop{};
 };
 
-/// Requests to musterd, in three forms: call() waits, async() gives a future, start() calls back
-/// on the client's own thread, which must not be kept waiting. Every call ends, by its deadline
-/// at the latest. A client has one thread for everything. It may be used by any number of
-/// threads, and is destroyed by one of them that is not its own; what is still under way then ends
-/// with kCancelled.
+/// Requests to musterd in three forms: call() waits, async() returns a future, start()
+/// calls back on the client's own thread, which must not be blocked. Every call ends by
+/// its deadline at the latest. A client has one thread for everything. Threads: any number
+/// may use it. Its own thread must not destroy it; calls under way then end with
+/// kCancelled.
 class Client {
  public:
   virtual ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Not on the client's own thread (from a callback): it would wait for itself. kInvalid there.
+  /// Not for the client's own thread (a callback), which would wait for itself: kInvalid there.
   template <typename Request>
   Result<typename Request::Answer> call(const Request& request, const CallOptions& options = {}) {
     if (runtime_->on_thread()) return would_wait_for_itself();
@@ -71,12 +71,12 @@ class Client {
   Result<HeartbeatAnswer> heartbeat(const Heartbeat& heartbeat, const CallOptions& options = {});
   Result<Health> health_check(const CallOptions& options = {});
 
-  /// From now on a call() that no server has ever answered looks afterwards, for up to `limit`
-  /// beyond its deadline, whether a mistake with TLS is the reason, and says which. For programs
-  /// that people talk to; before the first call.
+  /// From now on, after a call() that no server has ever answered, checks for up to `limit` beyond
+  /// its deadline whether a TLS mistake is the reason, and says which. For programs with a human
+  /// user; call it before the first request.
   void explain_tls(Duration limit) { explain_tls_ = limit; }
 
-  /// For the other parts of this library.
+  /// For other parts of this library.
   [[nodiscard]] Runtime& runtime() { return *runtime_; }
 
  protected:
@@ -84,7 +84,7 @@ class Client {
 
  private:
   static Error would_wait_for_itself();
-  /// The same, or what explain_tls() asks for.
+  /// The same error, or the explanation of explain_tls().
   Error explained(const Error& error) const;
   void submit(WireRequest request, const CallOptions& options, Caller::Done done);
 
@@ -92,10 +92,10 @@ class Client {
   Duration explain_tls_{0};
 };
 
-/// Plain calls to one server: one attempt, no redirects, no guesses.
+/// Plain calls to one server: one attempt, no redirects, no retries.
 class CoordinatorClient final : public Client {
  public:
-  /// `server` is host:port. Connects with the first call. kInvalid when it is no address.
+  /// `server` is host:port. Connects with the first call. kInvalid if it is not an address.
   [[nodiscard]] static Result<std::unique_ptr<CoordinatorClient>> connect(std::string server,
                                                                           const TlsFiles& tls = {});
 
@@ -103,14 +103,14 @@ class CoordinatorClient final : public Client {
   using Client::Client;
 };
 
-/// Calls to a cluster: finds the leader, goes on with another server when one fails, and tries
-/// again what may be tried again. A change whose outcome stays unknown is reported as kAmbiguous.
+/// Calls to a cluster: finds the leader, continues with another server if one fails, and retries
+/// what may be retried. A change with an unknown outcome is reported as kAmbiguous.
 class SmartCoordinatorClient final : public Client {
  public:
   [[nodiscard]] static Result<std::unique_ptr<SmartCoordinatorClient>> create(
       std::vector<std::string> servers, const RetryConfig& retry = {}, const TlsFiles& tls = {});
 
-  /// The gRPC address of who leads, as far as somebody said so; empty otherwise.
+  /// The gRPC address of the leader, as far as a server has named it; otherwise empty.
   [[nodiscard]] std::string leader_hint();
 
  private:

@@ -12,43 +12,43 @@
 
 namespace muster::client {
 
-/// Keeps nodes in the topology: registers them, sends their heartbeats, registers anew what the
-/// servers have lost, and follows the topology meanwhile. Any number of nodes share one stream and
-/// one thread, the client's.
+/// Keeps nodes in the topology: registers them, sends their heartbeats, registers lost nodes anew,
+/// and follows the topology. Any number of nodes share one stream and one thread, the client's.
 ///
-/// Does not: decide what a node may do while its heartbeats are not acknowledged. Listen to
-/// kLost, kReplaced and kUnreachable, or ask silence(). Any thread but the client's own; destroyed
-/// before its client.
+/// Not guaranteed: what a node may do while its heartbeats are not acknowledged. Listen to kLost,
+/// kReplaced and kUnreachable, or check silence().
+///
+/// Threads: any but the client's own. Must be destroyed before its client.
 class NodeAgent {
  public:
-  /// Called on the client's own thread, which must not be kept waiting.
+  /// Called on the client's own thread, which must not be blocked.
   using Listener = std::function<void(const AgentEvent& event)>;
 
   [[nodiscard]] static Result<std::unique_ptr<NodeAgent>> start(Client& client,
                                                                 const AgentConfig& config,
                                                                 Listener listener,
                                                                 const WatchConfig& watch = {});
-  /// Ends at once: nobody is deregistered, and the servers notice by the silence.
+  /// Ends at once: deregisters no node, and the servers notice by the silence.
   ~NodeAgent();
   NodeAgent(const NodeAgent&) = delete;
   NodeAgent& operator=(const NodeAgent&) = delete;
 
-  /// Goes on in the background. An empty generation is filled in. kInvalid names what is wrong,
+  /// Registers in the background. Fills in an empty generation. kInvalid names the invalid field;
   /// kConflict: the agent has that node already.
   Status add(NodeSpec node);
-  /// Reports DRAINING from now on: keys move away, the node stays registered. Or takes that back.
+  /// Reports DRAINING from now on: keys move away, the node stays registered. Or ends that.
   Status drain(const NodeId& id, bool draining = true);
   /// Deregisters it, in the background.
   Status remove(const NodeId& id);
-  /// Deregisters all and waits. False when some are still registered after `limit`.
+  /// Deregisters all nodes and waits. False if some are still registered after `limit`.
   [[nodiscard]] bool stop(Duration limit = 10s);
 
-  /// The generation that the node is registered with; nothing while it is not.
+  /// The generation of the registered node; nothing while it is not registered.
   [[nodiscard]] std::optional<Generation> generation(const NodeId& id);
   /// How long ago heartbeats were last acknowledged; nothing before the first time.
   [[nodiscard]] std::optional<Duration> silence();
 
-  /// For lookups, without a lock; one for each thread.
+  /// For lookups without a lock; each thread needs its own.
   [[nodiscard]] TopologyReader topology_reader() const;
   [[nodiscard]] std::shared_ptr<const TopologyView> topology() const;
 

@@ -13,9 +13,9 @@ namespace muster::client {
 
 /// A value that one thread replaces now and then and many read all the time.
 ///
-/// Reading takes no lock and waits for nobody: while the value stays the same it costs one load.
-/// A reader pins the value it looks at (a hazard pointer), and replaced values are freed by the
-/// next replacement that finds them unpinned; so at most one old value is kept for each reader.
+/// Reading takes no lock and never waits: while the value stays the same it costs one load. A
+/// reader pins the value that it reads (a hazard pointer). The next replacement that finds an old
+/// value unpinned frees it, so at most one old value is kept for each reader.
 template <typename T>
 class Published {
   struct Pin {
@@ -50,10 +50,10 @@ class Published {
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
 
-    /// The value as it is now. Valid until the next get() of this reader, or its end.
+    /// The current value. Valid until the next get() of this reader, or its end.
     [[nodiscard]] const T& get() {
       const T* seen = state_->current.load(std::memory_order_seq_cst);
-      // Whatever is pinned stays pinned: most of the time there is nothing to do.
+      // A pinned value stays pinned: most of the time there is nothing to do.
       while (seen != pin_->value.load(std::memory_order_relaxed)) {
         pin_->value.store(seen, std::memory_order_seq_cst);
         // Replaced meanwhile, perhaps before the pin was seen: try again with the newer one.
@@ -71,7 +71,7 @@ class Published {
     set(std::move(value));
   }
 
-  /// One thread at a time.
+  /// Threads: one at a time.
   void set(std::shared_ptr<const T> value) {
     const MutexLock lock(state_->mutex);
     state_->current.store(value.get(), std::memory_order_seq_cst);
@@ -85,7 +85,7 @@ class Published {
     std::erase_if(state_->replaced, [&](const auto& old) { return !pinned(old); });
   }
 
-  /// To keep for as long as one likes. Takes a short lock. Any thread.
+  /// A copy to keep. Takes a short lock. Any thread.
   [[nodiscard]] std::shared_ptr<const T> snapshot() const {
     const MutexLock lock(state_->mutex);
     return state_->owner;

@@ -12,12 +12,12 @@
 #include "core/client/server_board.h"
 #include "core/client/topology_cache.h"
 
-/// What can be asked of musterd. Each request names the type of its answer.
+/// The requests to musterd. Each request names the type of its answer.
 namespace muster::client {
 
 struct GetTopology {
   using Answer = TopologyImage;
-  /// Not older than any write acknowledged before. Otherwise from the copy of whoever is asked.
+  /// Not older than any acknowledged write. Otherwise from the copy of the server that answers.
   bool linearizable = false;
 };
 
@@ -33,7 +33,7 @@ struct RegisterNode {
 struct DeregisterNode {
   using Answer = TopologyVersion;
   NodeId id;
-  Generation generation{};  ///< Only this one; empty for whichever is registered.
+  Generation generation{};  ///< Only this one; empty: the registered one.
 };
 
 struct HeartbeatAnswer {
@@ -51,7 +51,7 @@ struct Heartbeat {
   TopologyVersion known_version{};
 };
 
-/// The part that a server has, by its number on the wire.
+/// The role of a server, by its number on the wire.
 enum class ServerRole { kUnknown = 0, kFollower = 1, kCandidate = 2, kLeader = 3 };
 [[nodiscard]] const char* to_string(ServerRole role);
 
@@ -68,15 +68,15 @@ struct Health {
   std::uint64_t suspect_nodes = 0;
   std::uint64_t down_nodes = 0;
   std::uint64_t watch_subscribers = 0;
-  std::string reason{};     ///< Why it is not healthy; of a healthy one, what is missing.
-  std::string server_id{};  ///< Who answered; empty when it is an older server.
+  std::string reason{};     ///< Why it is unhealthy; of a healthy server, what it lacks.
+  std::string server_id{};  ///< Who answered; empty for older servers.
 };
 struct HealthCheck {
   using Answer = Health;
 };
 
-/// Takes a node out of the ring, or back in. Lasts until it is cancelled, whatever becomes of the
-/// node meanwhile. For operators.
+/// Takes a node out of the ring, or back into it. Lasts until cancelled, whatever happens to the
+/// node. For operators.
 struct DrainNode {
   using Answer = TopologyVersion;
   NodeId id;
@@ -96,7 +96,7 @@ struct ServerInfo {
   std::string version;
   WallTime announced_at{};
   Duration silent{0};               ///< Since the leader last heard from it.
-  std::uint64_t command_level = 0;  ///< Of the commands of the log that it understands.
+  std::uint64_t command_level = 0;  ///< Of the log commands that it supports.
   std::string role{};               ///< leader, follower, unreachable or unknown.
 };
 struct ListServers {
@@ -104,7 +104,7 @@ struct ListServers {
 };
 
 struct TransferLeadership {
-  using Answer = std::string;  ///< The id of who led.
+  using Answer = std::string;  ///< The id of the previous leader.
   std::string to{};            ///< The id of a server; empty for any.
 };
 
@@ -120,7 +120,7 @@ struct MoveLog {
   std::string engine;
 };
 
-/// One thing that was decided, as ObserveService tells it.
+/// One decision, as ObserveService reports it.
 struct DecisionRecord {
   std::uint64_t seq = 0;
   WallTime at{};
@@ -144,30 +144,30 @@ struct DecisionRecord {
 };
 struct Explanation {
   std::vector<DecisionRecord> decisions;  ///< Rising.
-  std::optional<Node> node;               ///< When the subject is one.
+  std::optional<Node> node;               ///< If the subject is a node.
   std::uint64_t newest = 0;
   TopologyVersion version;
 };
-/// Why things are as they are.
+/// Explains decisions.
 struct Explain {
   using Answer = Explanation;
   std::string subject{};  ///< A node, "servers", "namespace=NAME"; empty for all.
   std::uint64_t since = 0;
 };
 
-/// How much the server that is asked logs from now on.
+/// Sets the log level of the server that gets the request.
 struct SetLogLevel {
-  using Answer = std::string;  ///< What it was before.
+  using Answer = std::string;  ///< The previous level.
   std::string level;
 };
 
-/// One message to one method, and what may be done with it.
+/// One message to one method, and how it may be retried.
 struct WireRequest {
   const char* method;
   std::string body;
   Effect effect;
   Aim aim;
-  /// After an attempt that may have succeeded, this refusal says that it did.
+  /// After an attempt that may have succeeded, this refusal proves that it did.
   std::optional<RpcCode> done_when{};
 };
 
@@ -185,7 +185,7 @@ struct WireRequest {
 [[nodiscard]] WireRequest encode(const Explain& request);
 [[nodiscard]] WireRequest encode(const SetLogLevel& request);
 
-/// kCorrupt when the bytes are no such answer. `Request` says of which request.
+/// Decodes an answer; kCorrupt if the bytes are not one. `Request` is the type of the request.
 template <typename Request>
 [[nodiscard]] Result<typename Request::Answer> decode(const std::string& body);
 template <>

@@ -10,12 +10,12 @@
 
 namespace muster::client {
 
-/// The network: gRPC's protocol on one thread for everything, a connection of its own to each
-/// server, nothing sent twice unless the caller says so. Destroyed by another thread than its
-/// loop's, after its connections and calls; what was posted and has not run by then is dropped.
+/// The network: gRPC's protocol on one thread for everything, with one connection to each server.
+/// Nothing is sent twice unless the caller says so. Its loop's thread must not destroy it; its
+/// connections and calls end first, and posted tasks that have not run by then are dropped.
 class RpcTransport final : public Transport {
  public:
-  /// kInvalid when the files are not what they should be.
+  /// Returns kInvalid if the files are invalid.
   [[nodiscard]] static Result<std::unique_ptr<RpcTransport>> open(const TlsFiles& tls);
   ~RpcTransport() override;
 

@@ -13,14 +13,14 @@
 
 namespace muster::client {
 
-/// What a client, its watches and its agents share: one thread, and the way to the servers.
-/// run() and loop().post() are for any thread but the loop's own; caller() for the loop's.
+/// State shared by a client, its watches and its agents: one thread, and the connections to the
+/// servers. Threads: run() and loop().post() any but the loop's own; caller() the loop's.
 class Runtime {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Runtime>> open(std::vector<std::string> servers,
                                                              const RetryConfig& retry,
                                                              const TlsFiles& tls);
-  /// Cancels what is under way. Watches and agents are to be gone by then.
+  /// Cancels calls under way. Watches and agents must be gone by then.
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
@@ -28,11 +28,11 @@ class Runtime {
   [[nodiscard]] EventLoop& loop() { return transport_->loop(); }
   [[nodiscard]] bool on_thread() const { return transport_->thread().on_thread(); }
   [[nodiscard]] Caller& caller() { return *caller_; }
-  /// Why TLS keeps this client from its servers, after a call that reached none of them; none when
-  /// that is not the reason. Blocks for up to `limit`, the resolver apart: not for the loop's
+  /// After a call that reached no server: why TLS keeps this client from its servers, or none if
+  /// TLS is not the reason. Blocks for up to `limit`, not counting the resolver: not for the loop's
   /// thread.
   [[nodiscard]] std::optional<std::string> diagnose_tls(Duration limit) const;
-  /// Runs `task` on the loop and waits for it; at once when this is the loop's thread.
+  /// Runs `task` on the loop and waits for it; at once on the loop's thread.
   void run(const std::function<void()>& task);
 
  private:
@@ -45,7 +45,7 @@ class Runtime {
   std::unique_ptr<Caller> caller_;
 };
 
-/// "host:port,host:port" as a list. kInvalid names what is wrong with which of them.
+/// Parses "host:port,host:port". kInvalid names the wrong part and the reason.
 [[nodiscard]] Result<std::vector<std::string>> parse_servers(const std::string& text);
 
 }  // namespace muster::client

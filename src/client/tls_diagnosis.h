@@ -9,16 +9,16 @@
 
 namespace muster::client {
 
-/// Why no safe connection to `server` (host:port) comes about, in one sentence that names the file,
-/// the date or the name concerned, and what to do. None when TLS is not the reason. A pure decision
-/// about what was found; diagnose_tls() looks.
+/// Why no TLS connection to `server` (host:port) is possible, in one sentence that names the file,
+/// date or name concerned, and the remedy. None if TLS is not the reason. A pure decision about
+/// given findings; diagnose_tls() collects them.
 [[nodiscard]] std::optional<std::string> explain_tls(const std::string& server,
                                                      const TlsFiles& files,
                                                      const pki::TlsFindings& findings,
                                                      WallTime now);
 
-/// Shakes hands with the server once more and explains what is wrong. Blocks for at most `limit`,
-/// the resolver apart. Any thread.
+/// Repeats the handshake with the server and explains its failure. Blocks for at most `limit`, not
+/// counting the resolver. Any thread.
 [[nodiscard]] std::optional<std::string> diagnose_tls(const std::string& server,
                                                       const TlsFiles& files, Duration limit);
 

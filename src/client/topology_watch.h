@@ -11,13 +11,13 @@
 
 namespace muster::client {
 
-/// Called on the client's own thread, which must not be kept waiting.
+/// Called on the client's own thread, which must not be blocked.
 using WatchCallback = std::function<void(const WatchEvent& event, TopologyVersion version)>;
-/// Reads the newest topology without a lock; one for each thread that looks things up.
+/// Reads the newest topology without a lock; each thread needs its own.
 using TopologyReader = Published<TopologyView>::Reader;
 
-/// A watch that goes on until this is destroyed; no callback runs afterwards. May be destroyed by
-/// any thread, before its client.
+/// A watch that continues until it is destroyed; no callback runs afterwards. Any thread may
+/// destroy it, before its client.
 class TopologyWatch {
  public:
   TopologyWatch(Client& client, const WatchConfig& config, WatchCallback callback);
@@ -25,10 +25,10 @@ class TopologyWatch {
   TopologyWatch(const TopologyWatch&) = delete;
   TopologyWatch& operator=(const TopologyWatch&) = delete;
 
-  /// True once the topology is there; false when it has not come within `limit`. Not on the
-  /// client's own thread.
+  /// True once the topology has arrived; false if it has not within `limit`. Not for the client's
+  /// own thread.
   [[nodiscard]] bool wait_for_topology(Duration limit);
-  /// As of the last event; empty at version 0 before the first.
+  /// As of the last event; empty, at version 0, before the first.
   [[nodiscard]] std::shared_ptr<const TopologyView> view() const;
   [[nodiscard]] TopologyReader reader() const;
 
@@ -38,12 +38,12 @@ class TopologyWatch {
 
   Runtime& runtime_;
   std::shared_ptr<Shared> shared_;
-  std::unique_ptr<Session> session_;  ///< Of the loop.
+  std::unique_ptr<Session> session_;  ///< On the loop.
 };
 
-/// Follows the topology: every change in order, without a gap, whichever servers come and go. Gaps
-/// that cannot be closed, and `lagged`, are followed by a snapshot; a stream that is silent for
-/// `silence_max` is replaced. kInvalid when the configuration cannot work.
+/// Follows the topology: every change in order, without a gap, even if servers come and go. After a
+/// gap that cannot be closed, or `lagged`, comes a snapshot; a stream that is silent for
+/// `silence_max` is replaced. kInvalid if the configuration cannot work.
 [[nodiscard]] Result<std::unique_ptr<TopologyWatch>> watch_topology_with_recovery(
     Client& client, const WatchConfig& config, WatchCallback callback);
 

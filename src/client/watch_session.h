@@ -11,7 +11,7 @@
 
 namespace muster::client {
 
-/// The streams of one watch, one after another: what WatchMachine decides, done. Loop thread only.
+/// The streams of one watch, one after another, as WatchMachine decides. Threads: loop thread only.
 class WatchSession {
  public:
   using Listener = std::function<void(const WatchEvent&)>;
@@ -26,7 +26,7 @@ class WatchSession {
   void on_message(const std::string& body);
   void on_end(const std::string& reason);
   void watch_silence();
-  /// False when the listener has destroyed this.
+  /// False if the listener has destroyed this.
   [[nodiscard]] bool deliver(const std::vector<WatchEvent>& events);
 
   Caller& caller_;

@@ -14,7 +14,7 @@ class GetTopologyResponse;
 class NodeInfo;
 }  // namespace muster::v1
 
-/// Between the messages of proto/muster/v1 and our own types, for what several files need.
+/// Conversions between the messages of proto/muster/v1 and Muster's types, shared by several files.
 namespace muster::client {
 
 void write_spec(const NodeSpec& spec, v1::NodeInfo& message);
@@ -22,10 +22,10 @@ void write_spec(const NodeSpec& spec, v1::NodeInfo& message);
 [[nodiscard]] TopologyImage read_topology(const v1::GetTopologyResponse& message);
 
 [[nodiscard]] std::string encode_watch(TopologyVersion since, const std::string& history);
-/// kCorrupt when the bytes are no message of a watch.
+/// Returns kCorrupt if the bytes are not a message of a watch.
 [[nodiscard]] Result<TopologyUpdate> decode_update(const std::string& body);
 
-/// What the leader said of one batch of heartbeats.
+/// The leader's answer to one batch of heartbeats.
 struct BeatsAnswer {
   TopologyVersion current_version;
   std::string leader_address;

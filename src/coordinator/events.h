@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// leader:changed. Every rise of the epoch is one, also when the leader keeps its name.
+/// leader:changed. Reported for every rise of the epoch, also if the leader stays the same.
 struct LeaderChangedEvent {
   std::string name_space;
   std::optional<WorkerId> previous_leader;
@@ -25,7 +25,7 @@ struct WorkersUpdatedEvent {
   std::string name_space;
   std::vector<WorkerId> workers;
 };
-/// contention:detected — no heartbeat succeeded for `duration`; one is due every `expected`.
+/// contention:detected: no heartbeat succeeded for `duration`; one is due every `expected`.
 struct ContentionDetectedEvent {
   std::string name_space;
   Duration duration;
@@ -38,7 +38,7 @@ struct CircuitBreakerEvent {
   CircuitState state;
   std::uint64_t failure_count;
 };
-/// term:began, term:ended — this worker leads, or no longer does.
+/// term:began, term:ended: this worker leads, or no longer leads.
 struct TermBeganEvent {
   std::string name_space;
   Epoch epoch;
@@ -49,8 +49,8 @@ struct TermEndedEvent {
   Epoch epoch;
   LossReason reason;
 };
-/// trouble — something that an operator should see: a duplicate worker id, a state that was
-/// damaged, a store that is unsafe, a plugin that threw or hangs, a command that is none.
+/// trouble: something that an operator should see: a duplicate worker id, a damaged state, an
+/// unsafe store, a plugin that threw or hangs, content of control.json that is not a command.
 struct TroubleEvent {
   enum class Kind {
     kDuplicateWorker,
@@ -66,7 +66,7 @@ struct TroubleEvent {
   std::string message;
 };
 
-/// command — this worker obeys what an operator asked for: step-down, transfer, pause, resume.
+/// command: this worker obeys an operator: step-down, transfer, pause, resume.
 struct CommandEvent {
   std::string name_space;
   std::string id;

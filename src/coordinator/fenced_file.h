@@ -8,24 +8,24 @@
 
 namespace muster {
 
-/// A file that refuses writes of replaced leaders. Beside it stand `path.epoch`, the highest epoch
-/// that wrote or fenced it, and `path.lock`, held while one process looks and writes. The epoch is
-/// made durable before the content, and the content is replaced whole: a crash leaves the old file
-/// or the new one, and never an epoch lower than the content's.
+/// A file that refuses writes of replaced leaders. Beside it are `path.epoch`, the highest epoch
+/// that wrote or fenced it, and `path.lock`, held while one process reads and writes. The epoch is
+/// made durable before the content, and the content is replaced as a whole: a crash leaves the old
+/// file or the new one, and never an epoch lower than the content's.
 ///
-/// Not guaranteed: anything against programs that write the file without this class, and anything
-/// on file systems whose locks do not hold between hosts. Calls block for the disk, not for each
-/// other. Any thread.
+/// Not guaranteed: protection against programs that write the file without this class, and on file
+/// systems whose locks do not work between hosts. Calls block for the disk, not for each other.
+/// Threads: any.
 class FencedFile {
  public:
   /// The directory of `path` must exist.
   explicit FencedFile(const std::string& path);
 
-  /// kDenied when a higher epoch was here, kUnavailable while another process writes.
+  /// kDenied if a higher epoch was here; kUnavailable while another process writes.
   [[nodiscard]] Status write(std::string_view bytes, Epoch epoch) const;
-  /// Raises the epoch and leaves the content: from now on lower ones are refused.
+  /// Raises the epoch and keeps the content: lower epochs are refused from now on.
   [[nodiscard]] Status fence(Epoch epoch) const;
-  /// The highest epoch so far; 0 when nobody wrote.
+  /// The highest epoch so far; 0 if there was no write.
   [[nodiscard]] Result<Epoch> epoch() const;
 
  private:

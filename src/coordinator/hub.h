@@ -22,45 +22,45 @@ class LoopThread;
 class NamespaceCoordinator;
 class ObjectStore;
 
-/// One worker's part in one namespace: one election, one heartbeat, any number of plugins.
-/// Made by a Hub, which it must not outlive. Any thread; but stop(), step_down() and unsubscribe()
-/// wait for callbacks, so they are not for a callback to call.
+/// One worker's part in one election, with one heartbeat and any number of plugins. A Hub creates
+/// it and must outlive it. Threads: any; but stop(), step_down() and unsubscribe() wait for
+/// callbacks, so a callback must not call them.
 class GlobalCoordinator {
  public:
   ~GlobalCoordinator();
   GlobalCoordinator(const GlobalCoordinator&) = delete;
   GlobalCoordinator& operator=(const GlobalCoordinator&) = delete;
 
-  /// Begins to take part, after the startup jitter. Again: nothing.
+  /// Begins to take part, after the startup jitter. A second call has no effect.
   void start();
-  /// Plugins are stopped first, then the lease is released, then the worker leaves. Waits for all
-  /// of it, at most for the stop budget and two requests. Again: nothing.
+  /// Stops the plugins, then releases the lease, then leaves the election. Waits for all of that,
+  /// at most for the stop budget and two requests. A second call has no effect.
   void stop();
 
   [[nodiscard]] const std::string& name_space() const { return name_space_; }
   [[nodiscard]] const WorkerId& worker_id() const;
-  /// The leader as last seen, while its lease, as seen from here, has not ended.
+  /// The leader as last seen, unless its lease, as observed here, has ended.
   [[nodiscard]] std::optional<WorkerId> leader() const;
-  /// Of this worker: compared with the deadline of its lease at this moment.
+  /// Whether this worker leads: compares the deadline of its lease with this moment.
   [[nodiscard]] bool is_leader() const;
-  /// Of another: as leader() says.
+  /// Whether another worker leads, as leader() reports.
   [[nodiscard]] bool is_leader(const WorkerId& worker) const;
   [[nodiscard]] Epoch epoch() const;
-  /// How long this worker may still lead without another renewal; zero when it does not.
+  /// The time for which this worker may lead without another renewal; zero if it does not lead.
   [[nodiscard]] Duration lease_left() const;
   [[nodiscard]] std::vector<WorkerId> active_workers() const;
   [[nodiscard]] CoordinatorMetrics metrics() const;
   [[nodiscard]] CircuitBreakerStatus circuit_breaker_status() const;
 
-  /// A plugin subscribed twice is subscribed once.
+  /// Subscribing a plugin again has no effect.
   void subscribe(std::shared_ptr<CoordinatorPlugin> plugin);
-  /// Returns when the plugin has been told that it coordinates no more, if it did.
+  /// Returns after the plugin was told that it no longer coordinates, if it did.
   void unsubscribe(const std::shared_ptr<CoordinatorPlugin>& plugin);
   /// Listeners are called on the thread of the plugins.
   void on_event(std::function<void(const CoordinatorEvent&)> listener);
 
-  /// Hands the lead over: plugins are stopped, the lease is released with a preference for
-  /// `preferred`, and this worker does not campaign for `hold_off`.
+  /// Hands over: stops the plugins, releases the lease with a preference for `preferred`, and does
+  /// not campaign for `hold_off`.
   void step_down(std::optional<WorkerId> preferred, Duration hold_off);
   void set_eligible(bool eligible);
 
@@ -81,7 +81,7 @@ struct HubOptions {
   Duration store_timeout = 5s;  ///< For calls through store().
 };
 
-/// Opens one arbiter and hands out its coordinators. Any thread.
+/// Opens one arbiter and provides its coordinators. Threads: any.
 class Hub {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Hub>> open(const std::string& url,
@@ -91,14 +91,14 @@ class Hub {
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
 
-  /// Made at the first call, started by the caller. There is exactly one for each namespace: later
-  /// calls get the same one, and options that differ from the first are reported.
+  /// Created by the first call, started by the caller. Each election has exactly one: later calls
+  /// get the same coordinator, and options that differ from the first ones are reported.
   [[nodiscard]] Result<std::shared_ptr<GlobalCoordinator>> coordinator(
       const std::string& name_space, const CoordinatorOptions& options = {})
       MUSTER_EXCLUDES(mutex_);
 
-  /// The arbiter itself, for plugins and programs. It is probed when the first coordinator starts,
-  /// not here; docs/choosing.md says for which S3 stores that matters.
+  /// The arbiter itself, for plugins and programs. The probe runs when the first coordinator
+  /// starts, not here; docs/choosing.md lists the S3 stores for which that matters.
   [[nodiscard]] SyncStore& store() { return *sync_store_; }
 
  private:

@@ -10,33 +10,33 @@
 
 namespace muster {
 
-/// What one coordinator has done, as of the moment of asking.
+/// Counts of one coordinator at the moment of the call.
 struct CoordinatorMetrics {
   std::uint64_t heartbeat_count = 0;
   std::uint64_t heartbeat_failures = 0;
   std::uint64_t election_count = 0;  ///< Campaigns of this worker.
-  Duration election_duration{0};     ///< Of the last campaign that was decided.
+  Duration election_duration{0};     ///< Duration of the last campaign that was decided.
   std::uint64_t leader_changes = 0;
-  std::uint64_t worker_registrations = 0;  ///< Workers seen to appear, this one included.
-  std::uint64_t worker_timeouts = 0;       ///< Workers seen to fall silent.
+  std::uint64_t worker_registrations = 0;  ///< Workers that appeared, including this one.
+  std::uint64_t worker_timeouts = 0;       ///< Workers that fell silent.
   std::uint64_t epoch_drift_events =
-      0;  ///< What fences refused this process, at plugins and resources.
-  std::uint64_t contention_events = 0;  ///< Heartbeats that came late, reported or not.
+      0;  ///< Refusals of this process by fences, at plugins and resources.
+  std::uint64_t contention_events = 0;  ///< Late heartbeats, reported or not.
   std::uint64_t plugin_failures = 0;
   WallTime start_time{};
   WallTime last_heartbeat_time{};
   LatencySummary heartbeat_latency;
-  std::vector<Duration> heartbeat_latencies;      ///< What the summary rests on, the oldest first.
-  std::vector<std::uint64_t> election_durations;  ///< By the bounds below; the last exceeds them.
+  std::vector<Duration> heartbeat_latencies;      ///< The samples of the summary, oldest first.
+  std::vector<std::uint64_t> election_durations;  ///< By the bounds below; the last has the rest.
   std::vector<std::chrono::milliseconds> election_duration_bounds;
   Duration election_duration_sum{0};
   CircuitBreakerStatus circuit_breaker{};
 
-  /// The names people know: heartbeatCount, heartbeatLatencyP99, electionDurationHistogram …
+  /// Uses the documented names: heartbeatCount, heartbeatLatencyP99, electionDurationHistogram …
   [[nodiscard]] std::string to_json() const;
 };
 
-/// The names people know: state, failureCount, failureThreshold, resetTimeout, trips.
+/// Uses the documented names: state, failureCount, failureThreshold, resetTimeout, trips.
 [[nodiscard]] std::string to_json(const CircuitBreakerStatus& status);
 
 }  // namespace muster

@@ -23,21 +23,21 @@
 
 namespace muster {
 
-/// Everything of one worker in one namespace, wired together: the election, the worker's file,
-/// the roster, breaker, contention and metrics. It belongs to one loop, so that a simulator can
-/// run it too; GlobalCoordinator is its face for other threads.
+/// All parts of one worker in one election, connected: the election, the worker's file, the roster,
+/// circuit breaker, contention and metrics. It belongs to one loop, so that a simulator can run it,
+/// too; GlobalCoordinator is its interface for other threads.
 class NamespaceCoordinator {
  public:
   struct Surroundings {
     Loop& loop;
-    Loop& callbacks;  ///< Where plugins and listeners are called; may be the same loop.
+    Loop& callbacks;  ///< Plugins and listeners are called here; may be the same loop.
     ObjectStore& store;
     Random random;
-    /// Asked once before the first campaign: is the store fit to judge? Empty: not asked.
+    /// Called once before the first campaign: is the store safe? Empty: no probe.
     std::function<void(Callback<Done>)> probe;
   };
 
-  /// `options` has been validated.
+  /// Requires: `options` has been validated.
   NamespaceCoordinator(std::string name_space, CoordinatorOptions options,
                        Surroundings surroundings);
   ~NamespaceCoordinator();
@@ -47,7 +47,7 @@ class NamespaceCoordinator {
   void stop(std::function<void()> done);
   void step_down(std::optional<WorkerId> preferred, Duration hold_off, std::function<void()> done);
   void set_eligible(bool eligible);
-  /// Hands over, and does not campaign again before resume().
+  /// Hands over, and does not campaign before resume().
   void pause();
   void resume();
 
@@ -63,7 +63,7 @@ class NamespaceCoordinator {
   [[nodiscard]] PluginHost& plugins() { return *host_; }
 
  private:
-  /// What other threads may ask for.
+  /// State for other threads.
   struct Shared {
     std::shared_ptr<const LeaseGuard> guard;
     std::optional<WorkerId> leader;
@@ -141,14 +141,14 @@ class NamespaceCoordinator {
   std::shared_ptr<LeaseGuard> guard_;
   std::optional<MonoTime> campaign_began_;
   std::optional<MonoTime> failing_since_;  ///< When the first of the failing beats in a row began.
-  std::uint64_t trips_told_ = 0;           ///< Of the breaker, in outages that were told.
+  std::uint64_t trips_told_ = 0;           ///< Openings of the breaker in reported outages.
   bool started_ = false;
   bool stopping_ = false;
   bool stall_reported_ = false;
-  bool eligible_ = true;  ///< As set_eligible() said.
+  bool eligible_ = true;  ///< As set by set_eligible().
   bool paused_ = false;
   std::function<void()> handed_over_;
-  std::optional<Epoch> releasing_;  ///< The term whose release the store has not answered yet.
+  std::optional<Epoch> releasing_;  ///< The term whose release the store has not confirmed yet.
 
   mutable Mutex mutex_;
   Shared shared_ MUSTER_GUARDED_BY(mutex_);

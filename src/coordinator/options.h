@@ -14,7 +14,7 @@
 
 namespace muster {
 
-/// How one worker takes part in one namespace. Defaults are those people know from s3db.js.
+/// How one worker takes part in one election. The defaults are those of s3db.js.
 struct CoordinatorOptions {
   Duration heartbeat_interval = 5s;
   Duration heartbeat_jitter = 1s;  ///< Added to each interval of a follower, uniform from zero.
@@ -31,11 +31,11 @@ struct CoordinatorOptions {
   WorkerId worker_id;              ///< Empty: host name and process id.
   std::string pod;                 ///< Empty: the host name.
 
-  /// The options by the camelCase names in docs/coordinator.md, flat, dotted ("contention.enabled")
-  /// or nested ({"contention": {"enabled": …}}); durations are milliseconds. An unknown name is an
-  /// error that suggests the nearest known one.
+  /// Reads the options by the camelCase names in docs/coordinator.md, flat, dotted
+  /// ("contention.enabled") or nested ({"contention": {"enabled": …}}); durations are milliseconds.
+  /// An unknown name is an error that suggests the nearest known one.
   [[nodiscard]] static Result<CoordinatorOptions> from_json(std::string_view json);
-  /// Refuses what cannot work or is not safe, with the reason.
+  /// Refuses options that cannot work or are unsafe, with the reason.
   [[nodiscard]] Status validate() const;
   [[nodiscard]] LeaseTimings timings() const;
   bool operator==(const CoordinatorOptions&) const = default;

@@ -14,17 +14,17 @@
 
 namespace muster {
 
-/// Calls the plugins of one coordinator, and its listeners, on a loop of their own, so that none
-/// of them can hold up the heartbeat. It keeps what CoordinatorPlugin promises.
+/// Calls the plugins of one coordinator, and its listeners, on a loop of their own, so that none of
+/// them can delay the heartbeat. It implements the guarantees of CoordinatorPlugin.
 ///
-/// Public calls come from any thread and take effect in their order; the rest happens on the
-/// callbacks' loop. The queue towards it is bounded by what posts: a few entries for each change
-/// of term and each event.
+/// Public functions may be called from any thread and take effect in order; the rest runs on the
+/// loop of the callbacks. The queue to that loop is bounded by its producers: a few entries for
+/// each change of term and each event.
 class PluginHost : public std::enable_shared_from_this<PluginHost> {
  public:
   using Listener = std::function<void(const CoordinatorEvent&)>;
 
-  /// `clock` is told to the plugins' fences. `failures` counts callbacks that threw.
+  /// `clock` is passed to the plugins' fences. `failures` counts callbacks that threw.
   PluginHost(Loop& callbacks, const Clock& clock, std::string name_space, EpochFenceOptions fencing)
       : callbacks_(callbacks),
         clock_(clock),
@@ -37,13 +37,13 @@ class PluginHost : public std::enable_shared_from_this<PluginHost> {
   void emit(CoordinatorEvent event);
   void learn_epoch(Epoch epoch);
   void begin_term(std::shared_ptr<const LeaseGuard> guard);
-  /// `done` is called on the callbacks' loop once every plugin has been told.
+  /// Calls `done` on the loop of the callbacks when every plugin has been told.
   void end_term(std::function<void()> done);
 
-  /// Tells everybody who was told, and forgets them all. After that it may be destroyed anywhere.
+  /// Ends the term for every plugin and forgets them all. Afterwards any thread may destroy this.
   void close(std::function<void()> done);
 
-  /// How long the callback under way has been running; none when there is none.
+  /// How long the callback under way has been running; none if there is none.
   [[nodiscard]] std::optional<Duration> running_for() const;
   [[nodiscard]] std::uint64_t failures() const { return failures_.load(); }
   [[nodiscard]] std::uint64_t epoch_drift_events() const MUSTER_EXCLUDES(mutex_);
@@ -52,7 +52,7 @@ class PluginHost : public std::enable_shared_from_this<PluginHost> {
   struct Seat {
     Seat(std::shared_ptr<CoordinatorPlugin> p, Loop& loop) : plugin(std::move(p)), work(loop) {}
     std::shared_ptr<CoordinatorPlugin> plugin;
-    bool told = false;  ///< on_become_coordinator was called and not yet its counterpart.
+    bool told = false;  ///< on_become_coordinator was called, its counterpart not yet.
     Timer work;
   };
 

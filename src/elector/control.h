@@ -17,12 +17,12 @@ namespace muster {
 enum class ControlKind { kStepDown, kTransfer, kPause, kResume };
 [[nodiscard]] const char* to_string(ControlKind kind);
 
-/// What somebody wants of the leader of one epoch; of a paused node, with kResume.
+/// An operator's command to the leader of one epoch, or, with kResume, to a paused node.
 struct ControlCommand {
   std::string id;  ///< Never used before.
   ControlKind kind = ControlKind::kStepDown;
-  Epoch epoch;  ///< Step-down, transfer and pause are for the term with this epoch and no other.
-  /// kTransfer: who should follow. kResume: who should take part again; empty: whoever is paused.
+  Epoch epoch;  ///< Step-down, transfer and pause apply only to the term with this epoch.
+  /// kTransfer: the next leader. kResume: the worker to resume, or every paused one if empty.
   std::optional<WorkerId> worker;
   WallTime issued_at{};
   bool operator==(const ControlCommand&) const = default;
@@ -33,43 +33,43 @@ struct ControlAck {
   WallTime at{};
   bool operator==(const ControlAck&) const = default;
 };
-/// The content of `control.json`, beside `state.json`: the last command, and who obeyed it.
+/// The content of `control.json`, beside `state.json`: the last command, and its acknowledgement.
 struct ControlRecord {
   ControlCommand command;
   std::optional<ControlAck> ack;
   bool operator==(const ControlRecord&) const = default;
 };
 
-/// `previous` is the body this one replaces: fields that we do not know are kept.
+/// `previous` is the body to be replaced; its unknown fields are kept.
 [[nodiscard]] std::string encode(const ControlRecord& record, std::string_view previous = {});
-/// kCorrupt says what is wrong.
+/// Returns kCorrupt with the reason if the body is not a record.
 [[nodiscard]] Result<ControlRecord> decode_control(std::string_view body);
 
-/// Writes a command in the place of the last one, by compare-and-swap. kConflict: somebody else
-/// wrote at the same time. Whether it is obeyed is seen in its acknowledgement.
+/// Replaces the last command by compare-and-swap. kConflict: another process wrote at the same
+/// time. Its acknowledgement shows whether the command was obeyed.
 void write_control(ObjectStore& store, const Key& key, const ControlCommand& command, Deadline by,
                    Callback<Done> done);
 
-/// The node's side: looks at `control.json` when told to, offers each new command once, and
-/// acknowledges those that were accepted, again and again until that has landed. A command is
-/// judged when it is first seen; one that was refused then stays refused. Loop thread only.
+/// Reads `control.json` for a node: offers each new command once, and acknowledges accepted ones
+/// until the acknowledgement has landed. A command is judged when it is first seen; a refused
+/// command stays refused. Threads: loop thread only.
 class ControlReader {
  public:
   struct Hooks {
-    /// Is it for this node, now? If so, obey after returning: the acknowledgement goes first.
+    /// Whether the command is for this node, now. If so, obey later: the reply goes first.
     std::function<bool(const ControlCommand&)> offer;
     std::function<void(const ControlCommand&)> accepted;
-    std::function<void(const Error&)> on_error;  ///< The store failed; the next look may not.
-    std::function<void(const Error&)> on_bad;    ///< What stands there is no command.
+    std::function<void(const Error&)> on_error;  ///< The store failed; the next read may succeed.
+    std::function<void(const Error&)> on_bad;    ///< The content is not a command.
   };
   ControlReader(Loop& loop, ObjectStore& store, Key key, WorkerId self, Duration request_timeout,
                 Hooks hooks);
 
-  /// One conditional read, unless one is under way.
+  /// Starts one conditional read, unless one is under way.
   void look();
-  /// A list has shown `control.json` at this revision: looks if that is another than it knows.
+  /// A list has shown `control.json` at this revision: reads it if the revision is new.
   void listed(const Revision& revision);
-  /// An acknowledgement has not landed yet: keep looking.
+  /// An acknowledgement has not landed yet: keep calling look().
   [[nodiscard]] bool owes() const { return owed_.has_value(); }
 
  private:

@@ -11,14 +11,14 @@
 
 namespace muster {
 
-/// Carries out on a store what the Election decides, and tells it what came back. The thin shell:
-/// it decides nothing. Loop thread only.
+/// Performs on a store what the Election decides, and reports the answers to it. A thin shell that
+/// decides nothing. Threads: loop thread only.
 class ElectionDriver {
  public:
   struct Options {
     std::string name_space = "default";
     Duration request_timeout = 3s;
-    /// For metadata.json, which the first worker of a namespace writes.
+    /// Written to metadata.json by the first worker of an election.
     Duration heartbeat_interval = 5s;
     Duration worker_timeout = 20s;
     std::string pod;
@@ -28,11 +28,11 @@ class ElectionDriver {
     std::function<void(const ElectionEvent&)> on_event;
     /// The live workers that a leader publishes with its renewals.
     std::function<std::vector<WorkerId>()> workers;
-    /// How many workers it has seen fall silent in its term.
+    /// The number of workers that it has seen fall silent in its term.
     std::function<std::uint64_t()> timeouts;
-    /// Asked before each heartbeat, which is put off until then (the circuit breaker).
+    /// No heartbeat may start before this time (the circuit breaker). Asked before each one.
     std::function<MonoTime(MonoTime now)> not_before;
-    /// A heartbeat, from its first request to its last answer, is over.
+    /// A heartbeat has ended, from its first request to its last answer.
     std::function<void(MonoTime began, bool failed)> on_beat;
   };
 
@@ -43,7 +43,7 @@ class ElectionDriver {
   void resign(ResignOptions options) { perform(election_.resign(std::move(options), loop_.now())); }
   void set_eligible(bool eligible) { perform(election_.set_eligible(eligible, loop_.now())); }
   void rise_above(Epoch epoch) { election_.rise_above(epoch); }
-  /// The store says that something changed: look now.
+  /// The store reports a change: read now.
   void nudge();
 
   [[nodiscard]] const Election& election() const { return election_; }
@@ -70,7 +70,7 @@ class ElectionDriver {
   NamespaceKeys keys_;
   Election election_;
   Timer timer_;
-  std::string metadata_body_;  ///< As last read, so that fields of others survive.
+  std::string metadata_body_;  ///< As last read, so that unknown fields are kept.
   std::optional<NamespaceMetadata> metadata_;
   /// When this worker was last elected, and with which epoch; for people.
   struct Elected {
@@ -78,7 +78,7 @@ class ElectionDriver {
     WallTime at{};
   };
   Elected elected_;
-  std::uint64_t history_ = 0;  ///< Of the store, as far as the election was told.
+  std::uint64_t history_ = 0;  ///< The history of the store that the election was last told.
   std::optional<MonoTime> beat_began_;
   bool beat_failed_ = false;
   bool nudged_ = false;

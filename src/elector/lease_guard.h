@@ -7,13 +7,13 @@
 
 namespace muster {
 
-/// Answers "is this work still allowed?" for one term. Work asks before every effect; the answer
-/// is compared with the clock at that moment, so it turns false at the deadline even when nobody
-/// is left to say so, and never true again. Renewals move the deadline. Any thread.
+/// Answers "is this work still allowed?" for one term. Check it before every effect: the answer
+/// compares the deadline with the clock at that moment. It becomes false at the deadline, even if
+/// no other code runs, and never true again. Renewals move the deadline. Threads: any.
 ///
-/// stopping() turns true earlier, when the term is to be handed over: the lease is still renewed,
-/// and is released as soon as the work has returned. Work that takes longer than a moment asks it
-/// before each step and returns; what goes on costs the successor a whole lease.
+/// stopping() becomes true earlier, for a hand-over: the lease is still renewed, and is released
+/// when the work has returned. Long work should check it before each step and return; otherwise the
+/// successor waits for a whole lease.
 class LeaseGuard {
  public:
   LeaseGuard(const Clock& clock, Epoch epoch, MonoTime deadline)
@@ -22,14 +22,14 @@ class LeaseGuard {
   LeaseGuard& operator=(const LeaseGuard&) = delete;
 
   [[nodiscard]] bool valid() const { return clock_.now() < deadline(); }
-  /// Begin nothing new, and return. Also true once the term has ended.
+  /// True when the work should begin nothing new and return. Also true after the end of the term.
   [[nodiscard]] bool stopping() const { return stop_requested_.load() || !valid(); }
-  /// Stamped on everything that this term does.
+  /// The epoch to stamp on every effect of this term.
   [[nodiscard]] Epoch epoch() const { return epoch_; }
   /// On this machine's boot clock; in the past once the term has ended.
   [[nodiscard]] MonoTime deadline() const { return MonoTime(Duration(deadline_ns_.load())); }
 
-  /// The owner's part: a term that was closed stays closed.
+  /// For the owner. A closed term stays closed.
   void extend(MonoTime deadline) {
     auto current = deadline_ns_.load();
     const auto wanted = deadline.time_since_epoch().count();

@@ -7,7 +7,7 @@
 
 namespace muster {
 
-/// Names that are never given twice: for bodies, ids and claims. Any thread.
+/// Generates unique names for bodies, ids and claims. Threads: any.
 class Nonces {
  public:
   explicit Nonces(Random random) : random_(random) {}

@@ -14,9 +14,9 @@
 
 namespace muster {
 
-/// Who is in: the leader lists the worker files a few times per worker timeout and publishes the
-/// result with its renewals, so that followers need no list of their own. It also sweeps files
-/// that have been silent for long, a few after each list. Loop thread only.
+/// The list of live workers. The leader lists the worker files a few times per worker timeout and
+/// publishes the result with its renewals, so that followers need no list of their own. It also
+/// sweeps files that have been silent for long, a few after each list. Threads: loop thread only.
 class Roster {
  public:
   struct Options {
@@ -29,26 +29,26 @@ class Roster {
     /// The live workers have changed. `appeared` and `timed_out` count for the metrics.
     std::function<void(std::size_t appeared, std::size_t timed_out)> on_change;
     std::function<void(const Error&)> on_error;
-    /// The list shows `control.json`, too, so that a leader need not ask for it by itself.
+    /// The list also shows `control.json`, so a leader need not read it separately.
     std::function<void(const Revision&)> on_control{};
-    /// And this worker's own file; none when it is not there. `began` is when the list was begun.
+    /// The list shows this worker's own file, or none. `began` is when the list began.
     std::function<void(const std::optional<Revision>&, MonoTime began)> on_self{};
   };
 
   Roster(Loop& loop, ObjectStore& store, const NamespaceKeys& keys, Options options, Hooks hooks,
          Random random);
 
-  /// To be called with each heartbeat of a leader: lists when `interval` has passed since the last
+  /// Call with each heartbeat of a leader: lists if `interval` has passed since the last
   /// list.
   void beat(Duration interval);
-  /// A term of this worker begins or ends: what it knows grows old, and it counts anew.
+  /// A term of this worker begins or ends: discards knowledge that becomes stale, and counts anew.
   void forget();
-  /// What a leader published; for followers.
+  /// Uses the list that a leader published; for followers.
   void adopt(const LeaderState& published);
 
-  /// Sorted by bytes; always with this worker itself.
+  /// Sorted by bytes; always contains this worker itself.
   [[nodiscard]] const std::vector<WorkerId>& live() const { return live_; }
-  /// How many workers fell silent since forget(), as this worker saw it in its lists.
+  /// The number of workers that fell silent since forget(), as seen in this worker's lists.
   [[nodiscard]] std::uint64_t timeouts() const { return timeouts_; }
 
  private:
@@ -75,7 +75,7 @@ class Roster {
   };
   std::optional<Adopted> adopted_;
   std::map<WorkerId, Revision> condemned_;
-  std::vector<WorkerTracker::Silent> doomed_;  ///< Yet to be swept before the next list.
+  std::vector<WorkerTracker::Silent> doomed_;  ///< To be swept before the next list.
   std::optional<MonoTime> listed_at_;
   bool busy_ = false;
   Lifetime lifetime_;

@@ -7,8 +7,8 @@
 
 namespace muster {
 
-/// A store for code that may wait: plugins, programs, tests. Every call blocks until its answer or
-/// until the timeout given at construction. Any thread but the store's own loop.
+/// A blocking store, for plugins, programs and tests. Every call blocks until its answer or until
+/// the timeout given at construction. Threads: any but the store's own loop.
 class SyncStore {
  public:
   SyncStore(Loop& loop, ObjectStore& store, Duration timeout)

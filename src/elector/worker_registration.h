@@ -13,10 +13,10 @@
 
 namespace muster {
 
-/// Keeps this worker's file in the store fresh. The file is written at its revision by one
-/// incarnation only, so that two processes with one id find each other: the one whose file was
-/// taken over reports it and stops writing. The file is a hint for others; no decision about a
-/// lease rests on it. Loop thread only.
+/// Keeps this worker's file in the store fresh. Only one incarnation writes the file, at its
+/// revision, so that two processes with one id detect each other: the process whose file was taken
+/// over reports that and stops writing. The file is a hint for others; no decision about a lease
+/// rests on it. Threads: loop thread only.
 class WorkerRegistration {
  public:
   struct Options {
@@ -31,27 +31,27 @@ class WorkerRegistration {
     std::function<void(const Error&)> on_error;
   };
 
-  /// `record` carries what does not change: ids, pod, names.
+  /// `record` holds the constant fields: ids, pod, names.
   WorkerRegistration(Loop& loop, ObjectStore& store, Key key, WorkerRecord record, Options options,
                      Hooks hooks, Random random);
 
-  /// Writes the file for the first time; `attempted` is called after the first answer, good or
-  /// bad. Failures are tried again by themselves.
+  /// Writes the file for the first time; calls `attempted` after the first answer, good or bad.
+  /// Retries failures by itself.
   void start(std::function<void()> attempted);
-  /// To be called with each heartbeat: writes when it is due, a few times per worker timeout, so
-  /// that two lost requests in a row do no harm. A leader whose renewals show everybody that it
-  /// lives writes only what is new; listed() tells it when the file is not as it was written.
+  /// Call with each heartbeat: writes if due, a few times per worker timeout, so that two lost
+  /// requests in a row do no harm. A leader whose renewals show that it is alive writes only new
+  /// data; listed() tells it if the file differs from its last write.
   void beat(bool shown_otherwise = false);
-  /// A list that was begun at `began` shows the file at this revision, or no file. Where another
+  /// A list begun at `began` shows the file at this revision, or shows no file. If another process
   /// has written or removed it, the next beat writes it.
   void listed(const std::optional<Revision>& revision, MonoTime began);
-  /// To be told to everybody who reads the file: the next beat writes it, until one of its writes
-  /// has succeeded. A later one replaces it.
+  /// Publishes an outage in the file: the next beat writes it, until one write has succeeded. A
+  /// later outage replaces it.
   void report(const Outage& outage) { outage_ = outage; }
-  /// The file says from the next beat on why this worker would not lead; empty: it would.
+  /// From the next beat on, the file says why this worker would not lead; empty: it would.
   void stand_aside(std::string why);
-  /// Waits for what is in flight, then removes the file at its revision; where the store cannot do
-  /// that, it is marked first. `done` is called when that was tried.
+  /// Waits for the request in flight, then removes the file at its revision; if the store cannot do
+  /// that, the file is marked first. Calls `done` after the attempt.
   void stop(std::function<void()> done);
 
   [[nodiscard]] bool registered() const { return registered_; }
@@ -76,17 +76,17 @@ class WorkerRegistration {
   Random random_;
   std::optional<Revision> revision_;
   std::uint64_t history_ = 0;     ///< Of the store, when the file was last written.
-  std::optional<Outage> outage_;  ///< Not told yet.
+  std::optional<Outage> outage_;  ///< Not published yet.
   MonoTime sent_at_{};
   MonoTime settled_at_{};  ///< When the last write was answered.
-  bool changed_ = false;   ///< What the file says of us is not true any more.
+  bool changed_ = false;   ///< The file no longer describes this worker correctly.
   bool in_flight_ = false;
   bool registered_ = false;
   bool duplicate_ = false;
   bool gone_ = false;
   bool refused_ = false;   ///< The last write failed, and not by a conflict.
   unsigned failures_ = 0;  ///< In a row.
-  Duration asked_{0};      ///< To wait, by the store.
+  Duration asked_{0};      ///< Wait requested by the store.
   Timer retry_;
   std::function<void()> attempted_;
   std::function<void()> stopping_;

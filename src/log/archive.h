@@ -12,7 +12,7 @@ struct evp_md_ctx_st;
 
 namespace muster::rlog {
 
-/// A SHA-256 over what comes piece by piece.
+/// A SHA-256 over data that arrives in pieces.
 class RunningDigest {
  public:
   RunningDigest();
@@ -37,12 +37,12 @@ class ArchiveWriter {
   RunningDigest digest_;
 };
 
-/// Reads them back. kCorrupt when they are cut off or not what was written.
+/// Reads a backup back. kCorrupt if it is cut off or was changed.
 class ArchiveReader {
  public:
   using Source = std::function<Result<std::string>(std::size_t bytes)>;
   struct Item {
-    bool end = false;  ///< Nothing comes after this, and the digest was right.
+    bool end = false;  ///< The end of the backup; the digest matched.
     std::string key;
     std::string body;
   };
@@ -57,10 +57,10 @@ class ArchiveReader {
   RunningDigest digest_;
 };
 
-/// The bytes of a file, for ArchiveReader and Restore. A file that cannot be read is kInvalid when
-/// it is first asked.
+/// The bytes of a file, for ArchiveReader and Restore. A file that cannot be read is kInvalid at
+/// the first call.
 [[nodiscard]] ArchiveReader::Source archive_source(const std::string& path);
-/// Reads a whole backup and compares it with its digest; what is wrong with it otherwise.
+/// Reads a whole backup and checks its digest; returns what is wrong with it.
 [[nodiscard]] Status check_archive(const std::string& path);
 
 }  // namespace muster::rlog

@@ -10,10 +10,10 @@
 
 namespace muster::rlog {
 
-/// Turns the log so far into a snapshot (rules L5, L6): parts written and read back, manifest
-/// swapped, floor raised, and only then numbers and old parts deleted. Whatever fails on the way
-/// leaves everything readable, and what it wrote is swept up by a later one. One at a time.
-/// Loop thread only.
+/// Turns the log so far into a snapshot (rules L5, L6): writes the parts and reads them back, swaps
+/// the manifest, raises the floor, and only then deletes numbers and old parts. A failure at any
+/// step leaves everything readable; a later compaction removes what it wrote. One at a time.
+/// Threads: loop thread only.
 class Compactor {
  public:
   Compactor(Context& context, ManifestCell& manifest) : context_(context), manifest_(manifest) {}

@@ -12,7 +12,7 @@
 
 namespace muster::rlog {
 
-/// What every part of one replica works with.
+/// The common dependencies of all parts of one replica.
 struct Context {
   Options options;
   Loop& loop;
@@ -22,8 +22,8 @@ struct Context {
 
   [[nodiscard]] Deadline by() const { return loop.now() + options.request_timeout; }
 
-  /// Reads an object of the log. A damaged one is kCorrupt, with what the store says of it: every
-  /// byte of a log is needed, so none of its readers goes on with less.
+  /// Reads an object of the log. A damaged object is kCorrupt, with the store's message: every byte
+  /// of a log is needed, so no reader accepts less.
   void get(const Key& key, const std::optional<Revision>& unless, Callback<Object> done) const {
     store.get(key, unless, by(), [done = std::move(done)](Result<Object> object) {
       if (object && !object->damage.empty()) return done({Errc::kCorrupt, object->damage});
@@ -32,7 +32,7 @@ struct Context {
   }
 };
 
-/// For what works on a log without being a replica of it.
+/// For code that works on a log without being a replica of it.
 [[nodiscard]] inline Context context_at(Loop& loop, Random random, const Place& place) {
   Options options;
   options.prefix = place.prefix;
@@ -40,12 +40,12 @@ struct Context {
   return {options, loop, place.store, random, Keys{place.prefix}};
 }
 
-/// Whether trying again can help. What the store holds is wrong otherwise, and stays so.
+/// Whether a retry can help. Otherwise the store's content is wrong, and stays so.
 [[nodiscard]] inline bool is_passing(Errc code) {
   return code != Errc::kCorrupt && code != Errc::kConflict && code != Errc::kUnsupported;
 }
 
-/// The same error, with the object named.
+/// The same error, with the name of the object.
 [[nodiscard]] inline Error named(const std::string& key, const Error& error) {
   return {error.code, key + ": " + error.message, error.retry_after};
 }

@@ -10,22 +10,22 @@
 
 namespace muster::rlog {
 
-/// Reads a whole log out of its store: the latest snapshot, then the entries after it, each object
-/// verified and given to a sink one at a time. For backups and moves. Loop thread only.
+/// Reads a whole log from its store: the latest snapshot, then the entries after it. It verifies
+/// each object and passes them to a sink one at a time. For backups and moves. Loop thread only.
 class Export {
  public:
-  /// Takes an object under its key without the log's prefix, and says when it is ready for more.
+  /// Gets an object under its key without the log's prefix; calls `done` when it can take more.
   using Sink = std::function<void(Key key, std::string body, Callback<Done> done)>;
   struct Outcome {
-    Manifest manifest;  ///< That of a store which holds what was exported and no more.
+    Manifest manifest;  ///< For a store that holds exactly what was exported.
     Position end;       ///< After the last entry exported.
   };
 
   Export(Context& context, Sink sink)
       : context_(context), sink_(std::move(sink)), manifest_(context) {}
 
-  /// Up to the head, or to the seal when there is one. kUnavailable: the store did not answer, or
-  /// the log was compacted meanwhile; try again. kCorrupt names the object.
+  /// Exports up to the head, or to the seal if there is one. kUnavailable: the store did not
+  /// answer, or the log was compacted meanwhile; try again. kCorrupt names the object.
   void start(Callback<Outcome> done);
 
  private:
@@ -41,7 +41,7 @@ class Export {
   Context& context_;
   Sink sink_;
   ManifestCell manifest_;
-  Manifest source_;  ///< As it was at the beginning.
+  Manifest source_;  ///< As it was when the export began.
   SnapshotHead head_;
   std::string set_;
   std::size_t part_ = 0;

@@ -11,7 +11,7 @@
 
 namespace muster::rlog {
 
-/// One object that is not what it must be, and what can be done about it.
+/// A damaged or missing object, and its remedy.
 struct Finding {
   Key object;
   std::string problem;
@@ -25,14 +25,14 @@ struct Inspection {
   std::vector<Finding> findings;
 };
 
-/// Reads every object that a log consists of and compares it with the digests that others have of
-/// it. Changes nothing. A log that is written and compacted meanwhile may look damaged where it is
-/// not: what counts is what is found twice. Loop thread only.
+/// Reads every object of a log and compares it with the digests in other objects. Changes nothing.
+/// A log that is being written and compacted may look damaged where it is not: trust only findings
+/// that repeat. Threads: loop thread only.
 class Inspect {
  public:
   Inspect(Loop& loop, Random random, Place place);
   ~Inspect();
-  /// An error only when the store does not answer or the manifest cannot be read.
+  /// Returns an error only if the store does not answer or the manifest cannot be read.
   void start(Callback<Inspection> done);
 
  private:
@@ -40,12 +40,12 @@ class Inspect {
   std::unique_ptr<State> state_;
 };
 
-/// Puts a damaged or lost entry back from a copy (a backup's, another store's after a move). The
-/// copy must be proven by the chain: by the entry after it, or by a snapshot that ends with it.
-/// kInvalid: it is not proven, or no entry. kUnchanged: the entry in the store is whole.
+/// Restores a damaged or lost entry from a copy (in a backup, or in another store after a move).
+/// The chain must prove the copy: the entry after it, or a snapshot that ends with it. kInvalid: it
+/// is unproven, or not an entry. kUnchanged: the entry in the store is intact.
 ///
-/// What needs no copy: a damaged part of the newer snapshot (open with use_previous_snapshot, then
-/// compact), and any damaged entry while one replica that has applied it runs (let it compact).
+/// Not needed for a damaged part of the newer snapshot (open with use_previous_snapshot, then
+/// compact), nor for a damaged entry while one replica that has applied it runs (let it compact).
 class RepairEntry {
  public:
   RepairEntry(Loop& loop, Random random, Place place, Index index, std::string copy);

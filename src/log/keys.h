@@ -11,12 +11,12 @@ namespace muster::rlog {
 /// The prefix of musterd's own log in its engine.
 inline constexpr const char* kServerLog = "musterd/";
 
-/// Where the objects of a log are; docs/formats.md has the table.
+/// The keys of a log's objects; docs/formats.md has the table.
 struct Keys {
   std::string prefix;
 
   [[nodiscard]] std::string entry(Index index) const;
-  /// Of every entry, and of the manifest: one watch sees both.
+  /// The common prefix of all entries and the manifest: one watch sees both.
   [[nodiscard]] std::string log() const { return prefix + "log/"; }
   [[nodiscard]] std::string manifest() const { return prefix + "log/manifest"; }
   [[nodiscard]] std::string snapshots() const { return prefix + "snap/"; }
@@ -25,9 +25,9 @@ struct Keys {
   [[nodiscard]] static std::string head(const std::string& set) { return set + "head"; }
   [[nodiscard]] static std::string part(const std::string& set, std::size_t number);
 
-  /// Nothing for the manifest and for keys that are not ours.
+  /// Nothing for the manifest and for unknown keys.
   [[nodiscard]] std::optional<Index> entry_of(const std::string& key) const;
-  /// The set that a part or a head belongs to, and the index in its name.
+  /// The set to which a part or a head belongs, and the index in its name.
   struct Set {
     std::string name;
     Index index;

@@ -9,8 +9,8 @@
 
 namespace muster::rlog {
 
-/// The manifest as this replica last read or wrote it. Calls are carried out one after another, so
-/// that a late answer is never taken for a newer one. Loop thread only.
+/// The manifest as this replica last read or wrote it. Calls run one after another, so a late
+/// answer is never mistaken for a newer one. Threads: loop thread only.
 class ManifestCell {
  public:
   explicit ManifestCell(Context& context) : context_(context) {}
@@ -19,15 +19,15 @@ class ManifestCell {
   [[nodiscard]] const Manifest& value() const { return value_; }
   [[nodiscard]] const Revision& revision() const { return revision_; }
 
-  /// Reads it, later than this call. A passing error (is_passing) says nothing; kNotFound only
-  /// before it was ever known; anything else is the end of this replica (L1).
+  /// Reads it, later than this call. A passing error (is_passing) proves nothing; kNotFound only
+  /// before it was ever known; any other error ends this replica (L1).
   void refresh(Callback<Done> done);
-  /// Replaces the manifest that is known by what `change` makes of it. Whatever is answered other
-  /// than success is read back. kConflict: another's change came first, or `change` refused.
-  /// kAmbiguous: it may land yet, and nothing may be concluded from it.
+  /// Replaces the known manifest by the result of `change`. Any outcome but success is read back.
+  /// kConflict: another change came first, or `change` refused. kAmbiguous: the change may land
+  /// yet, and nothing may be concluded from it.
   using Change = std::function<Result<Manifest>(const Manifest&)>;
   void swap(Change change, Callback<Done> done);
-  /// Makes the first one. kConflict: there is one.
+  /// Creates the first one. kConflict: it exists already.
   void create(Manifest manifest, Callback<Done> done);
 
  private:

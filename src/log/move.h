@@ -14,10 +14,10 @@ namespace muster::rlog {
 ///   ReplicatedLog::seal()           the leader's last entry; being accepted decides the move
 ///   finish()                        copies up to the seal and opens the target
 ///
-/// Before the seal is in, nothing has changed for anybody and the move may be forgotten. After it,
-/// finish() may be repeated by anyone, also after a crash, until it succeeds. The log keeps its id,
-/// its numbers and its epochs, so a leader there needs an epoch above the last one here.
-/// Loop thread only.
+/// Before the seal is accepted, nothing has changed and the move may be abandoned. Afterwards any
+/// process may repeat finish(), also after a crash, until it succeeds. The log keeps its id, its
+/// numbers and its epochs, so a leader in the target needs an epoch above the last one here.
+/// Threads: loop thread only.
 class Move {
  public:
   Move(Loop& loop, Random random, Place source, Place target, std::string move_id);
@@ -32,8 +32,8 @@ class Move {
   std::unique_ptr<State> state_;
 };
 
-/// A whole log as one stream of bytes: docs/formats.md has the format. What `sink` refuses ends it.
-/// Answers with the number of the last entry in it.
+/// Writes a whole log as one stream of bytes (docs/formats.md has the format). An error of `sink`
+/// ends it. Returns the number of the last entry.
 class Backup {
  public:
   using Sink = std::function<Status(std::string_view bytes)>;
@@ -46,15 +46,15 @@ class Backup {
   std::unique_ptr<State> state_;
 };
 
-/// Fills an empty store from a backup. The log gets a new id, so that no replica of the old one
-/// takes it for its own: it may lack what was acknowledged after the backup.
+/// Fills an empty store from a backup. The log gets a new id, so that no replica of the old log
+/// accepts it: it may lack writes acknowledged after the backup.
 class Restore {
  public:
-  /// Up to so many bytes of the backup; empty at its end.
+  /// Returns up to `bytes` bytes of the backup; empty at its end.
   using Source = std::function<Result<std::string>(std::size_t bytes)>;
   Restore(Loop& loop, Random random, Place target, Source source);
   ~Restore();
-  /// kCorrupt when the backup is damaged or cut off; the store is then left pending, never open.
+  /// kCorrupt if the backup is damaged or cut off; the store then stays pending, never opened.
   void start(Callback<Index> done);
 
  private:

@@ -19,9 +19,9 @@
 
 namespace muster::rlog {
 
-/// The replica behind ReplicatedLog. At any time at most one thing is under way about numbers: a
-/// round of reading, an append, or the loading of a snapshot. proceed() chooses the next;
-/// compaction runs beside it, since it touches no number above the floor.
+/// The implementation of ReplicatedLog. At any time at most one operation on numbers is under way:
+/// a round of reading, an append, or the loading of a snapshot. proceed() chooses the next one.
+/// Compaction runs concurrently, because it touches no number above the floor.
 ///
 /// In four files: replica.cc (choosing, applying, ending), replica_open.cc, replica_read.cc,
 /// replica_lead.cc.
@@ -48,9 +48,9 @@ class ReplicatedLog::Impl {
   struct Term {
     Epoch epoch;
     Incarnation incarnation;
-    std::optional<LogClock> clock;  ///< From the barrier on.
+    std::optional<LogClock> clock;  ///< Since the barrier.
     bool caught_up = false;         ///< A round since lead() has seen the head.
-    bool confirmed = false;         ///< The barrier is in.
+    bool confirmed = false;         ///< The barrier was accepted.
     bool retiring = false;
     Callback<Done> on_lead;
     std::vector<Callback<Done>> on_retired;
@@ -62,7 +62,7 @@ class ReplicatedLog::Impl {
   struct Sealing {
     Seal seal;
     Callback<Index> done;
-    bool sent = false;  ///< It is what is being appended.
+    bool sent = false;  ///< It is part of the append in flight.
   };
   struct Round {
     Index first;
@@ -142,8 +142,8 @@ class ReplicatedLog::Impl {
   enum class Mode { kClosed, kOpening, kOpen, kStopped };
   Mode mode_ = Mode::kClosed;
   Callback<Done> on_open_;
-  std::string delayed_by_;  ///< What was told of last.
-  bool busy_ = false;       ///< Something about numbers is under way.
+  std::string delayed_by_;  ///< The reason reported last.
+  bool busy_ = false;       ///< An operation on numbers is under way.
   bool scheduled_ = false;  ///< proceed() is posted.
   Position position_;
   Index head_seen_;
@@ -151,12 +151,12 @@ class ReplicatedLog::Impl {
   std::optional<MonoTime> unanswered_since_;
 
   Round round_;
-  std::size_t width_ = 1;        ///< How many numbers the next round asks for.
-  MonoTime round_not_before_{};  ///< After a failure: a store in trouble is not asked at once.
-  bool look_ = false;            ///< There may be something new to read.
-  bool anchor_due_ = false;      ///< The next round must find the last applied entry, too.
-  MonoTime anchored_{};          ///< When a round last did.
-  std::map<Index, std::string> pushed_;  ///< Came by watch while busy; bounded.
+  std::size_t width_ = 1;                ///< The number of entries that the next round reads.
+  MonoTime round_not_before_{};          ///< After a failure: gives a store in trouble time.
+  bool look_ = false;                    ///< There may be new entries to read.
+  bool anchor_due_ = false;              ///< The next round must also find the last applied entry.
+  MonoTime anchored_{};                  ///< When a round last did that.
+  std::map<Index, std::string> pushed_;  ///< Pushed by watch while busy; bounded.
   std::uint64_t next_reader_ = 0;
   std::deque<Reader> readers_;
   std::unique_ptr<Watch> watch_;
@@ -166,7 +166,7 @@ class ReplicatedLog::Impl {
     SnapshotRef ref;
     Error reason;
   };
-  std::optional<Lost> lost_;  ///< A snapshot of which something was absent.
+  std::optional<Lost> lost_;  ///< A snapshot with a missing part.
 
   std::optional<Term> term_;
   std::deque<Waiting> waiting_;
@@ -174,7 +174,7 @@ class ReplicatedLog::Impl {
   std::optional<Sealing> sealing_;
   std::optional<Append> append_;
   MonoTime append_began_{};
-  std::string append_trouble_;  ///< What the store said of its last attempt; empty: nothing bad.
+  std::string append_trouble_;  ///< The store's error for its last attempt; empty: none.
   std::uint64_t readers_before_append_ = 0;
   std::vector<Callback<Ack>> in_flight_;
   std::uint64_t bytes_since_snapshot_ = 0;

@@ -10,7 +10,7 @@
 namespace muster::rlog {
 
 /// Reads one snapshot from the store: its head, then its parts in order, some of them ahead, each
-/// compared with the digest that the head has for it. Loop thread only.
+/// checked against its digest in the head. Threads: loop thread only.
 class SnapshotFetch {
  public:
   using OnPart = std::function<Status(std::size_t number, std::string_view bytes)>;
@@ -20,9 +20,9 @@ class SnapshotFetch {
     set_ = context_.keys.snapshot(ref_.position.index, ref_.position.epoch, ref_.nonce);
   }
 
-  /// kNotFound: an object of it is gone, begin again at the manifest (L6). kCorrupt: an object is
-  /// not what was written, and is named. kUnavailable: the store did not answer. Otherwise what
-  /// `on_part` refused with. Called once.
+  /// kNotFound: one of its objects is missing; begin again at the manifest (L6). kCorrupt: an
+  /// object was changed, and is named. kUnavailable: the store did not answer. Otherwise the error
+  /// of `on_part`. Called once.
   void start(Callback<SnapshotHead> done);
 
  private:

@@ -8,17 +8,17 @@
 
 namespace muster::rlog {
 
-/// Removes the objects under a prefix that a rule names, page by page. What could not be removed is
-/// left for the next sweep, which finds it by the same rule. Loop thread only.
+/// Removes the objects under a prefix that match a rule, page by page. The next sweep finds objects
+/// that could not be removed by the same rule. Threads: loop thread only.
 class Sweep {
  public:
-  /// True for an object to remove.
+  /// True for an object to be removed.
   using Rule = std::function<bool(const Key&)>;
 
   Sweep(Context& context, std::string prefix, Rule rule)
       : context_(context), prefix_(std::move(prefix)), rule_(std::move(rule)) {}
 
-  /// Answers with how many objects could not be removed; an error when they could not be listed.
+  /// Answers with the number of objects that could not be removed; an error if listing failed.
   void start(Callback<std::size_t> done);
 
  private:

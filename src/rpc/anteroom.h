@@ -11,33 +11,33 @@
 
 namespace muster::rpc {
 
-/// Decides who of those that have connected is let in, that is: agrees on TLS and begins to speak
-/// HTTP/2, which costs memory and time. Each host has a few under way and all have some together;
-/// the others wait for their turn, host by host, and cost little. Whoever is under way for long
-/// makes place for one that waits. So somebody who only connects keeps nobody else out, and many
-/// who come at once are let in one after the other. Pure: told the time; one thread.
+/// Limits the connections that have not yet agreed on TLS and HTTP/2, which costs memory and time.
+/// A few of each host, and a number of all, are in progress; the others wait for their turn, host
+/// by host, and cost little. A connection that takes long gives way to one that waits. So a client
+/// that only connects blocks no other, and many clients that come at once are admitted one after
+/// the other. Pure: the caller passes the time. Threads: one.
 class Anteroom {
  public:
   struct Options {
-    std::size_t each_max = 64;  ///< Under way from one host.
+    std::size_t each_max = 64;  ///< In progress from one host.
     std::size_t all_max = 512;
     std::size_t waiting_max = 4'096;
     Duration patience = 2s;
   };
-  using Guest = std::uint64_t;  ///< Never given twice.
+  using Guest = std::uint64_t;  ///< Never issued twice.
   struct Turn {
     std::vector<Guest> begin;
-    std::vector<Guest> close;  ///< For somebody else; they are forgotten here.
+    std::vector<Guest> close;  ///< To make room; they are forgotten here.
   };
 
   explicit Anteroom(Options options) : options_(options) {}
 
   void came(Guest guest, const std::string& host);
-  /// It is in, or it has gone. Others are unknown here, and ignored.
+  /// The connection was admitted, or has gone. Unknown ones are ignored.
   void left(Guest guest);
-  /// Who begins now, and who is to be closed.
+  /// The connections to begin now, and those to close.
   [[nodiscard]] Turn next(MonoTime now);
-  /// Somebody waits: time decides as well.
+  /// A connection waits: call next() again as time passes.
   [[nodiscard]] bool waiting() const { return waiting_ > 0; }
 
  private:
@@ -48,7 +48,7 @@ class Anteroom {
   using Hosts = std::map<std::string, Host>;
 
   void begin_first(Hosts::iterator host, MonoTime now, Turn& turn);
-  /// Whether the one of these that is under way longest has made place.
+  /// Whether the oldest connection in progress there has given way.
   [[nodiscard]] bool make_place(Host& host, MonoTime now, Turn& turn);
   [[nodiscard]] Hosts::iterator busiest();
   void drop_one_waiting();

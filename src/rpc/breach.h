@@ -2,16 +2,16 @@
 
 namespace muster::rpc {
 
-/// Which rule the other side has broken, so that its connection is cut.
+/// The rule that a peer has broken, so that its connection is closed.
 enum class Breach {
   kNone,
-  kProtocol,     ///< What it sends is not HTTP/2.
-  kHeaders,      ///< Headers far longer than is allowed, again and again.
+  kProtocol,     ///< Its data is not HTTP/2.
+  kHeaders,      ///< Headers far longer than allowed, again and again.
   kResets,       ///< Streams opened and reset, as in a rapid reset attack.
-  kEmptyFrames,  ///< Frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA and the like.
-  kUntaken,      ///< It does not take what it is sent, and asks for more.
+  kEmptyFrames,  ///< Frames without content: PING, SETTINGS, PRIORITY, empty DATA and others.
+  kUntaken,      ///< It does not take its answers, and asks for more.
 };
-/// For a log and a label of a metric: "protocol", "headers", "resets", "empty-frames", "untaken".
+/// For logs and a metric label: "protocol", "headers", "resets", "empty-frames", "untaken".
 [[nodiscard]] const char* to_string(Breach breach);
 
 }  // namespace muster::rpc

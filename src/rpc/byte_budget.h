@@ -9,26 +9,26 @@
 
 namespace muster::rpc {
 
-/// How many bytes clients make a server keep: requests that are not whole or not dealt with yet,
-/// and answers that their clients have not taken. Each client has a share, however many connections
-/// and calls it has, and all have one together. A client that holds next to nothing may hold one
-/// thing more than its share, unless all together hold too much: a long answer is no flood. The
-/// last quarter of what all have is for clients that hold little, and servers have their shares
-/// beside it, so that a few clients that hold all they may keep nobody else out. Pure; one thread.
+/// The bytes that clients make a server keep: incomplete or unprocessed requests, and answers that
+/// their clients have not taken. Each client has a share, for all its connections and calls, and
+/// all clients share one total. A client that holds next to nothing may hold one thing beyond its
+/// share unless the total is exhausted: a long answer is not a flood. The last quarter of the total
+/// is reserved for clients that hold little, and servers have separate shares, so a few clients
+/// that use all they may cannot block the others. Pure. Threads: one.
 class ByteBudget {
  public:
   struct Options {
     std::size_t each_max = 32 << 20;
     std::size_t all_max = 256 << 20;
-    /// A client that holds no more holds little.
+    /// A client that holds at most this much holds little.
     std::size_t little = 256 << 10;
   };
   enum class Whose { kClient, kServer };
-  /// What one client holds. It outlives what was taken from it.
+  /// The bytes of one client. It outlives everything taken from it.
   class Account {
    public:
     Account(ByteBudget& budget, Whose whose) : budget_(budget), whose_(whose) {}
-    /// False when that is too much; nothing is taken then.
+    /// False, and nothing is taken, if that exceeds the limits.
     [[nodiscard]] bool take(std::size_t bytes) {
       const Options& most = budget_.options_;
       if (held_ + bytes > most.each_max && held_ > most.each_max / kLittle) return false;
@@ -40,9 +40,9 @@ class ByteBudget {
       if (held_ > most.each_max) with_long_ = held_;
       return true;
     }
-    /// For what is there whatever is said here, such as a refusal: it is taken in any case. False
-    /// when this client holds an eighth of its share more than it may, or than it was allowed to:
-    /// it is to be cut off.
+    /// For bytes that exist in any case, such as a refusal: always taken. False if the
+    /// client now exceeds its share (or its one long thing) by an eighth: then close its
+    /// connection.
     [[nodiscard]] bool owe(std::size_t bytes) {
       const Options& most = budget_.options_;
       add(bytes);
@@ -57,7 +57,7 @@ class ByteBudget {
     }
 
    private:
-    /// Who holds no more than this part of a share may hold one long thing: the call that it is of.
+    /// A client that holds at most this part of a share may hold one long thing.
     static constexpr std::size_t kLittle = 128;
 
     void add(std::size_t bytes) {
@@ -68,7 +68,7 @@ class ByteBudget {
     ByteBudget& budget_;
     const Whose whose_;
     std::size_t held_ = 0;
-    std::size_t with_long_ = 0;  ///< Held when it was allowed one long thing; zero without one.
+    std::size_t with_long_ = 0;  ///< Held when it was allowed one long thing; otherwise zero.
   };
   using AccountPtr = std::shared_ptr<Account>;
 
@@ -76,12 +76,12 @@ class ByteBudget {
   ByteBudget(const ByteBudget&) = delete;
   ByteBudget& operator=(const ByteBudget&) = delete;
 
-  /// Of that name; the budget outlives it.
+  /// The account with that name; the budget outlives it.
   [[nodiscard]] AccountPtr account(const std::string& client, Whose whose = Whose::kClient) {
     auto& known = accounts_[client];
     AccountPtr account = known.lock();
     if (account) return account;
-    // Gone ones go when there are twice as many as were left the last time.
+    // Removes dead accounts when there are twice as many as remained the last time.
     account = std::make_shared<Account>(*this, whose);
     known = account;
     if (accounts_.size() >= sweep_at_) {

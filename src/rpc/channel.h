@@ -23,9 +23,9 @@
 
 namespace muster::rpc {
 
-/// How a call ended, as its caller hears it.
+/// The outcome of a call for its caller.
 struct Outcome {
-  /// Whose word it is. It decides what may be tried again.
+  /// The source of the outcome, which decides what may be retried.
   enum class Word {
     kServer,     ///< A server has answered with this code.
     kNobody,     ///< The connection broke or the time was over: the server may have done what was
@@ -36,56 +36,56 @@ struct Outcome {
   std::string message{};
   Word word = Word::kServer;
   HeaderBlock trailers{};
-  /// What kept a call from leaving, or that its answer is not gRPC's; otherwise of no meaning.
+  /// Why a call was never sent, or why its answer is not gRPC; otherwise without meaning.
   Trouble trouble{};
 
   [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };
 
-/// What comes of a call, on the loop. `end` comes last, exactly once, and never from within
+/// The events of a call, on the loop. `end` comes last, exactly once, and never within
 /// start().
 struct ClientCallEvents {
   std::function<void(std::string message)> message;
   std::function<void(const Outcome& outcome)> end;
-  std::function<void()> sent{};  ///< Everything given to it so far has left here.
+  std::function<void()> sent{};  ///< All messages so far have been sent.
 };
 
-/// One call of a client. Destroying it gives the call up; nothing of it is heard afterwards, not
-/// even by whoever destroys it from within one of its callbacks. Loop thread only.
+/// One call of a client. Destroying it cancels the call; no event comes afterwards, not even if a
+/// callback of the call destroys it. Threads: loop thread only.
 class ClientCall {
  public:
   virtual ~ClientCall() = default;
-  /// Queued without a bound: whoever sends much waits for `sent` now and then.
+  /// Queued without a limit: callers that send much should wait for `sent` now and then.
   virtual void send(Payload message) = 0;
   /// Nothing more will be sent.
   virtual void finish() = 0;
-  /// Whether a server may have seen it by now. Until then giving it up undoes it.
+  /// Whether a server may have seen the call. Until then, destroying it undoes it.
   [[nodiscard]] virtual bool left() const = 0;
 };
 
 struct ChannelOptions {
   std::string host;  ///< A name, an address, or unix:/path of a socket.
   std::uint16_t port = 0;
-  /// What the server is called in requests; host:port unless set.
+  /// The server's name in requests (default: host:port).
   std::string authority{};
-  /// Makes the TLS of a connection; empty: plaintext. Null: why is told, and the attempt has
-  /// failed.
+  /// Makes the TLS of a connection; empty: plaintext. An error is reported, and the attempt
+  /// fails.
   std::function<Result<SslPtr>()> tls{};
-  /// Whether the server is let in after the handshake; empty: what `tls` checks is enough.
+  /// Whether to accept the server after the handshake; empty: the checks of `tls` suffice.
   std::function<Status(SSL*)> shaken{};
   ConnectionOptions connection{};
   /// A longer answer ends its call.
   std::size_t answer_bytes_max = 64 << 20;
-  /// After an attempt that failed, calls fail at once for so long: a random part of a time that
+  /// After a failed attempt, calls fail at once for this time: a random part of a time that
   /// doubles.
   Duration backoff_min = 100ms;
   Duration backoff_max = 5s;
 };
 
-/// The way to one server: connects when there is a call, to each of its addresses in turn, and
-/// again when it has to. A call leaves once the server has greeted: what hangs when it is connected
-/// to has seen nothing. Nothing is sent twice, unless the server has said that it did not look at
-/// it. Calls outlive their channel: they end with it, kNeverLeft or kNobody. Loop thread only.
+/// The connection to one server. It connects when there is a call, to each address in turn, and
+/// again when necessary. A call is sent only after the server has greeted: one that hangs before
+/// has seen nothing. Nothing is sent twice unless the server said that it did not look at it. Calls
+/// outlive their channel: they end with it, kNeverLeft or kNobody. Loop thread only.
 class Channel {
  public:
   Channel(EventLoop& loop, SendTurn& turn, ChannelOptions options, Random random);
@@ -93,7 +93,7 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// A call of `method` ("/package.Service/Method"), given up at `by`.
+  /// Starts a call of `method` ("/package.Service/Method") with the deadline `by`.
   [[nodiscard]] std::unique_ptr<ClientCall> start(const std::string& method,
                                                   std::optional<MonoTime> by, Metadata metadata,
                                                   ClientCallEvents events);

@@ -12,8 +12,8 @@ namespace muster::rpc {
 
 class ClientLink;
 
-/// A call as its channel has it: what was asked, how far it is, and who wants to know. Its owner
-/// holds it by a handle; it ends when the handle goes.
+/// A call as its channel sees it: the request, its progress, and its listener. Its owner holds it
+/// by a handle; the call ends with the handle.
 struct CallState : std::enable_shared_from_this<CallState> {
   CallState(Loop& on, std::size_t answer_bytes_max)
       : reader(answer_bytes_max), deadline(on), loop(on) {}
@@ -23,22 +23,22 @@ struct CallState : std::enable_shared_from_this<CallState> {
   std::optional<MonoTime> by;
   ClientCallEvents events;
 
-  /// All of it, until the server shows that it looks at the call, or it is too much to keep.
+  /// All messages, until the server shows that it looks at the call, or they are too much to keep.
   std::vector<Payload> given;
   std::size_t given_bytes = 0;
-  bool finished = false;   ///< Nothing more will be given.
+  bool finished = false;   ///< No more messages will be given.
   bool left = false;       ///< The server may have seen it.
   bool looked_at = false;  ///< The server has answered with headers.
-  bool again = false;      ///< It has been sent once, and the server did not look at it.
+  bool again = false;      ///< It was sent once, and the server did not look at it.
   bool ended = false;
-  ClientLink* link = nullptr;  ///< None while it waits for one.
+  ClientLink* link = nullptr;  ///< Null while it waits for one.
   StreamId stream = 0;
   MessageReader reader;
-  std::optional<Outcome> told;  ///< By trailers; the stream's end follows.
+  std::optional<Outcome> told;  ///< From the trailers; the stream's end follows.
   Timer deadline;
   Loop& loop;
 
-  /// Tells whoever holds it, at once or, where it may be within a call of that one's, soon.
+  /// Tells the owner, at once or, if this may run within a call of the owner, soon.
   void end(Outcome outcome);
   void end_soon(Outcome outcome);
 };
@@ -51,7 +51,7 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
     std::function<void()> ready;
     /// There may be room for another call.
     std::function<void()> room;
-    /// The server did not look at this one: it may be sent again elsewhere.
+    /// The server did not look at this call: it may be sent again elsewhere.
     std::function<void(const CallStatePtr&)> unseen;
     std::function<void(const Error&)> ended;
   };
@@ -61,7 +61,7 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
   ~ClientLink() override;
 
   void begin(std::shared_ptr<Connection> connection, Hooks hooks);
-  /// Of the connection: the end of all calls on it.
+  /// The connection has ended, and with it all its calls.
   void lost(const Error& why);
   [[nodiscard]] Connection* connection() { return connection_.get(); }
   [[nodiscard]] bool takes_calls() {
@@ -69,13 +69,13 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
   }
   [[nodiscard]] bool ready() const { return ready_; }
   [[nodiscard]] bool was_ready() const { return was_ready_; }
-  /// Some call was begun on it.
+  /// Whether a call was ever begun on it.
   [[nodiscard]] bool used() const { return used_; }
-  /// The server has gone away before any call was begun.
+  /// The server closed it before any call was begun.
   [[nodiscard]] bool turned_away() const { return gone_away_ && !used_; }
   void set_ready();
-  /// No calls are left, and no new ones are to come: the server has gone away, or the owner wants
-  /// so.
+  /// No calls are left and none will come: the server goes away, or the owner wants a new
+  /// connection.
   [[nodiscard]] bool spent() const { return leaving_ && calls_.empty(); }
   [[nodiscard]] bool leaving() const { return leaving_; }
   void leave() { leaving_ = true; }
@@ -84,7 +84,7 @@ class ClientLink final : public SessionEvents, public std::enable_shared_from_th
   void open(const CallStatePtr& call, MonoTime now);
   void send(const CallState& call, Payload message);
   void finish(const CallState& call);
-  /// It is given up, or its time is over.
+  /// The call was cancelled, or its deadline has passed.
   void forget(const CallState& call);
 
   void on_headers(StreamId stream, const HeaderBlock& headers, bool end) override;

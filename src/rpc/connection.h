@@ -20,8 +20,8 @@ namespace muster::rpc {
 
 class Connection;
 
-/// The connections of a loop that have something to send: each is flushed once in a turn of the
-/// loop, however many calls wrote to it. Outlives its connections. Loop thread only.
+/// The connections of a loop that have data to send. Each is flushed once per turn of the loop,
+/// however many calls wrote to it. Outlives its connections. Threads: loop thread only.
 class SendTurn {
  public:
   explicit SendTurn(Loop& loop) : loop_(loop) {}
@@ -35,8 +35,8 @@ class SendTurn {
   Lifetime lifetime_;
 };
 
-/// The host at the other end of a socket, without a port. IPv4 that came over IPv6 is IPv4; empty
-/// where it is not known.
+/// The host of a socket's peer, without a port. IPv4 over IPv6 is shown as IPv4; empty if
+/// unknown.
 [[nodiscard]] std::string remote_host(int fd);
 
 using pki::SslPtr;
@@ -45,29 +45,29 @@ struct ConnectionOptions {
   SessionOptions session{};
   /// Connecting, TLS and the greeting of HTTP/2 together.
   Duration ready_within = 10s;
-  /// After so much silence the other side is asked for a sign of life, which is to come in time.
+  /// After this much silence the peer is pinged, and must answer in time.
   Duration ask_after = 30s;
   Duration answer_within = 10s;
-  /// What has been made ready to leave, 64 KB as a rule, is taken by the other side within this
+  /// The peer must take data that is ready to be sent, usually at most 64 KB, within this
   /// time.
   Duration taken_within = 30s;
-  /// Server: its client is given so long to close a connection that is over.
+  /// Server: the time for its client to close a connection that is over.
   Duration closed_within = 5s;
 };
 
-/// One socket, with TLS or without, and the session on it. Reads and flushes as the socket allows,
-/// and ends when either side breaks it off or falls silent. Loop thread only.
+/// One socket, with or without TLS, and the session on it. It reads and flushes as the socket
+/// allows, and ends when either side closes it or falls silent. Threads: loop thread only.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   struct Hooks {
-    /// After the handshake of TLS: whether the other side is let in. Empty: everybody is.
+    /// Called after the TLS handshake: whether to accept the peer. Empty: every peer.
     std::function<Status(SSL*)> shaken{};
-    /// The other side has begun to speak HTTP/2. Before that nothing of a call is to be given to
-    /// the session: whoever does not get so far has certainly not seen it.
+    /// The peer has begun to speak HTTP/2. Give the session no part of a call before that: a peer
+    /// that does not get so far has certainly not seen it.
     std::function<void()> ready{};
-    /// What came was given to the session; what is sent now leaves with the rest.
+    /// Received data was given to the session; data sent now leaves with the rest.
     std::function<void()> received{};
-    /// Called once, never from within a call of the session's: why it ended. kCancelled: close().
+    /// Called once, never within a call of the session: why it ended. kCancelled: close().
     std::function<void(const Error&)> ended;
   };
 
@@ -80,25 +80,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void begin();
   [[nodiscard]] Session& session() { return session_; }
-  /// Something was given to the session: it leaves at the end of this turn.
+  /// Data was given to the session: it is sent at the end of this turn.
   void touch();
-  /// So many whole messages were in what has come: it decides how soon more is looked for.
+  /// The number of complete messages in the received data; decides how soon to read again.
   void came(std::size_t messages) { came_ += static_cast<std::uint32_t>(messages); }
-  /// What is on its way is dropped. on_closed() is not called for what is open.
+  /// Drops data under way. Does not call on_closed() for open streams.
   void close();
-  /// To be called every few seconds: ends what is not ready in time, or has fallen silent. A client
-  /// asks while it has streams open: servers of gRPC hang up on those who ask for nothing.
+  /// Call every few seconds: ends a connection that is not ready in time, or silent. A client pings
+  /// while it has open streams: gRPC servers disconnect clients that ping without any.
   void look();
-  /// Why it ended, where it did so before it was ready.
+  /// Why it ended, if it ended before it was ready.
   [[nodiscard]] const Trouble& trouble() const { return trouble_; }
   /// What it waits for, before it is ready.
   [[nodiscard]] Trouble awaited() const;
-  /// Of the host at the other end, without a port; empty when it is not known.
+  /// The peer's host, without a port; empty if unknown.
   [[nodiscard]] const std::string& remote() const { return remote_; }
   [[nodiscard]] bool open() const { return fd_.valid(); }
-  /// Bytes that were made ready to leave and that the socket has not taken.
+  /// Bytes ready to be sent that the socket has not taken.
   [[nodiscard]] std::size_t untaken() const { return outgoing_.size() - sent_; }
-  /// The other side speaks HTTP/2.
+  /// The peer speaks HTTP/2.
   [[nodiscard]] bool ready() const { return ready_; }
 
  private:
@@ -112,10 +112,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   [[nodiscard]] Io shake();
   [[nodiscard]] Io receive();
   [[nodiscard]] Io flush();
-  /// `count`: so many bytes have left.
+  /// Sets `count` to the number of bytes sent.
   [[nodiscard]] Io write(std::string_view bytes, std::size_t& count);
   [[nodiscard]] Io tls_result(int result);
-  /// The first trouble counts: others follow from it.
+  /// Only the first trouble counts: others follow from it.
   Io gone(Trouble::Kind kind, std::string text);
   void end(Error why);
   void end_if_over();
@@ -134,13 +134,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool connecting_;
   bool shaken_;
   bool ready_ = false;
-  bool in_turn_ = false;     ///< Of the loop: it flushes at the end by itself.
-  bool touched_ = false;     ///< It waits in the turn.
+  bool in_turn_ = false;     ///< Within the loop's turn: it flushes at the end by itself.
+  bool touched_ = false;     ///< Queued in the turn.
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written.
-  bool lingering_ = false;   ///< Nothing more is sent; what comes is not looked at.
+  bool lingering_ = false;   ///< Sends nothing more; ignores received data.
   std::uint32_t watched_ = 0;
   std::uint32_t came_ = 0;
-  bool patient_ = false;  ///< As the loop was told.
+  bool patient_ = false;  ///< As set on the loop.
   ReadPace pace_;
   std::string outgoing_;  ///< What the socket has not taken yet.
   std::size_t sent_ = 0;  ///< Of `outgoing_`.
@@ -149,7 +149,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   MonoTime heard_at_{};
   MonoTime asked_at_ = MonoTime::max();
   MonoTime lingers_since_{};
-  std::size_t discarded_ = 0;  ///< Bytes that came while it lingers.
+  std::size_t discarded_ = 0;  ///< Bytes received while it lingers.
   Trouble trouble_;
 };
 

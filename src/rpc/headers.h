@@ -9,16 +9,16 @@
 
 namespace muster::rpc {
 
-/// To be sent; the name is in lower case.
+/// A header to be sent; the name is in lower case.
 struct Header {
   std::string_view name;
   std::string_view value;
 };
 
-/// What is sent beside a request. A name that ends in -bin may have any bytes as its value.
+/// Metadata of a request. A name that ends in -bin may have any bytes as its value.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// Headers that have come, in their order. One allocation or two, however many there are.
+/// Received headers, in order. It takes one or two allocations, however many there are.
 class HeaderBlock {
  public:
   void add(std::string_view name, std::string_view value) {
@@ -34,14 +34,14 @@ class HeaderBlock {
     const std::string_view all = bytes_;
     return {all.substr(entry.at, entry.name), all.substr(entry.at + entry.name, entry.value)};
   }
-  /// The first of that name; empty when there is none.
+  /// The first with that name; empty if there is none.
   [[nodiscard]] std::string_view find(std::string_view name) const {
     for (std::size_t i = 0; i < size(); ++i) {
       if ((*this)[i].name == name) return (*this)[i].value;
     }
     return {};
   }
-  /// As HTTP/2 counts: names, values, and 32 for each.
+  /// As HTTP/2 counts: names, values, and 32 for each header.
   [[nodiscard]] std::size_t bytes() const { return bytes_.size() + 32 * entries_.size(); }
 
  private:

@@ -6,27 +6,27 @@
 
 namespace muster::rpc {
 
-/// Decides whether a connection is read as soon as something comes, or patiently, a little later
-/// (EventLoop::set_patient). Where messages come fast and one by one, each costs a look, a read and
-/// a send; read patiently, several share them. The delay is only worth its saving while it holds
-/// nobody up, so a connection becomes patient when its messages come fast and few at a time, and
-/// stays so while reads bring several of them and no fewer come in the same time than did without
-/// delay. A client that waits for each answer brings one message a read, and is given up on at
-/// once; after that it is tried again more and more rarely. Pure: told the time; one thread.
+/// Decides whether a connection is read at once or patiently, a little later
+/// (EventLoop::set_patient). If messages arrive fast and singly, each costs a poll, a read and a
+/// send; with patient reading several share them. The delay pays only while it slows no client
+/// down. So a connection becomes patient when its messages arrive fast and few at a time, and stays
+/// so while each read brings several and the rate does not fall. A client that waits for each
+/// answer brings one message per read; it is read at once again, and tried more and more rarely.
+/// Pure: the caller passes the time. Threads: one.
 class ReadPace {
  public:
   struct Options {
     Duration window = 4ms;     ///< Measured in one piece.
-    std::uint32_t hot = 80;    ///< Messages in a window from which on it is worth trying.
-    std::uint32_t full = 16;   ///< Messages a read from which on nothing more is to be saved.
-    Duration hot_for = 200ms;  ///< Then one window without delay shows anew what comes without.
-    Duration rest_min = 50ms;  ///< After a trial that held somebody up; twice as long each time.
+    std::uint32_t hot = 80;    ///< Messages per window that make a trial worthwhile.
+    std::uint32_t full = 16;   ///< Messages per read beyond which there is nothing to save.
+    Duration hot_for = 200ms;  ///< Then one window without delay measures the rate again.
+    Duration rest_min = 50ms;  ///< After a trial that slowed a client; doubles each time.
     Duration rest_max = 10s;
   };
 
   ReadPace() = default;
 
-  /// A read has brought so many whole messages. Returns whether the next one is to be patient.
+  /// A read has brought `messages` complete messages. Returns whether to read patiently next.
   [[nodiscard]] bool read(std::uint32_t messages, MonoTime now) {
     return read(messages, now, Options());
   }

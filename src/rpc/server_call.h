@@ -21,39 +21,39 @@ namespace muster::rpc {
 class ServerCall;
 class ServerPeer;
 
-/// What a call hears that a server which stops has not begun: nothing was changed.
+/// The status for a call that a stopping server has not begun: nothing was changed.
 [[nodiscard]] RpcStatus stopping_status();
 
-/// What the calls of a server share. It outlives them. Loop thread only.
+/// State shared by the calls of a server. It outlives them. Threads: loop thread only.
 struct ServerHost {
   ServerHost(EventLoop& on, const ServerOptions& o)
       : loop(on), turn(on), options(o), bytes(o.bytes) {}
 
-  /// The call has something to tell, and is called back soon: within the turn of its connection if
-  /// there is one.
+  /// The call has news and is called back soon: within the turn of its connection if there is
+  /// one.
   void wants(std::shared_ptr<ServerCall> call);
-  /// Calls back whoever wants it.
+  /// Calls back all calls that asked for it.
   void settle();
 
   EventLoop& loop;
   SendTurn turn;
   const ServerOptions& options;
   ByteBudget bytes;
-  std::function<void(CallPtr)> on_call;  ///< Empty once the server closes.
+  std::function<void(CallPtr)> on_call;  ///< Empty after the server has closed.
   bool draining = false;                 ///< New calls are refused.
   std::unordered_set<ServerCall*> calls;
-  std::size_t placed = 0;  ///< Those that were not turned away.
+  std::size_t placed = 0;  ///< Calls that were not turned away.
   std::vector<std::shared_ptr<ServerCall>> ready;
   bool scheduled = false;
   Lifetime lifetime;
 };
 
-/// A client's connection. Loop thread only.
+/// The connection of a client. Threads: loop thread only.
 class ServerPeer final : public SessionEvents, public std::enable_shared_from_this<ServerPeer> {
  public:
   ServerPeer(ServerHost& host, std::uint64_t number) : host_(host), number_(number) {}
 
-  /// `ready`: it speaks HTTP/2.
+  /// Calls `ready` when it speaks HTTP/2.
   void begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
              std::function<void(const Error&)> ended);
   [[nodiscard]] Connection& connection() { return *connection_; }
@@ -62,18 +62,18 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   [[nodiscard]] const ByteBudget::AccountPtr& account() const { return account_; }
   [[nodiscard]] std::size_t calls() const { return calls_.size(); }
   [[nodiscard]] bool of_server() const { return whose_ == ByteBudget::Whose::kServer; }
-  /// Counts what its client makes the server keep, whether or not there is room for it; a client
-  /// for which that is far too much is cut off.
+  /// Counts bytes that its client makes the server keep, even without room for them; a client that
+  /// far exceeds its limit is disconnected.
   void owe(std::size_t bytes);
-  /// The call is over for us, before the connection knows.
+  /// The call is over for the server, before the connection knows.
   void forget(StreamId stream) { calls_.erase(stream); }
-  /// Takes no new calls, and ends when the last of those that it has is over.
+  /// Accepts no new calls, and ends after its last call.
   void leave();
-  /// The same, once the client knows of it: none of its calls is lost.
+  /// Likewise, once the client knows: none of its calls is lost.
   void wind_down();
-  /// Of the connection: all calls on it are over.
+  /// The connection has ended, and with it all its calls.
   void lost();
-  /// Every few seconds.
+  /// Call every few seconds.
   void look(MonoTime now);
 
   void on_headers(StreamId stream, const HeaderBlock& headers, bool end) override;
@@ -88,24 +88,24 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
  private:
   [[nodiscard]] std::shared_ptr<ServerCall> find(StreamId stream) const;
   void find_account();
-  /// Counts what waits to leave while the client takes nothing.
+  /// Counts the data that waits to be sent while the client takes nothing.
   void weigh();
 
   ServerHost& host_;
   const std::uint64_t number_;
-  std::shared_ptr<const std::string> pem_;  ///< What the client has shown; null in plaintext.
+  std::shared_ptr<const std::string> pem_;  ///< The client's certificate; null in plaintext.
   ByteBudget::AccountPtr account_;          ///< Null until its first call.
   std::shared_ptr<Connection> connection_;
   ByteBudget::Whose whose_ = ByteBudget::Whose::kClient;
-  std::size_t weight_ = 0;  ///< As it is counted.
+  std::size_t weight_ = 0;  ///< As counted.
   std::unordered_map<StreamId, std::shared_ptr<ServerCall>> calls_;
-  std::unordered_set<StreamId> refused_;  ///< Requests that are none of gRPC.
+  std::unordered_set<StreamId> refused_;  ///< Requests that are not gRPC.
   MonoTime begun_at_{};
   std::optional<MonoTime> winding_down_;  ///< Since when.
   bool leaving_ = false;
 };
 
-/// A call as the server has it.
+/// The server's side of a call.
 class ServerCall final : public Call, public std::enable_shared_from_this<ServerCall> {
  public:
   ServerCall(ServerHost& host, const std::shared_ptr<ServerPeer>& peer, StreamId stream,
@@ -128,32 +128,32 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   void on_over(std::function<void()> over) override { on_over_ = std::move(over); }
   void cut() override;
 
-  /// Begins it, or refuses it: for want of a place, or for what its headers say.
+  /// Begins the call, or refuses it: because of a limit, or of its headers.
   void begin(std::optional<RpcStatus> fault);
-  /// What the client has sent. False: it was refused.
+  /// Data from the client. False: it was refused.
   void received(std::string_view bytes);
   void half_closed();
   void drained();
-  /// Nothing of it is left with the connection.
+  /// The connection has nothing of the call left.
   void end();
-  /// Calls back for what there is. Never from within one of our callers.
+  /// Runs the due callbacks. Never within a call of their receiver.
   void settle();
   [[nodiscard]] bool finishing() const { return finishing_ && !over_; }
   [[nodiscard]] MonoTime finishing_since() const { return finishing_since_; }
   [[nodiscard]] std::optional<MonoTime> deadline() const { return by_; }
-  /// The server stops: nothing more is read. What was read is answered.
+  /// The server stops: no more data is read, but data already read is answered.
   void stop_reading() { reads_ = false; }
   [[nodiscard]] bool writing() const { return on_written_ != nullptr; }
-  /// The server closes: nobody is called back any more.
+  /// The server closes: no more callbacks.
   void abandon();
 
  private:
   void close(const RpcStatus& status);
-  /// Whoever reads can be told something.
+  /// Whether there is news for the reader.
   [[nodiscard]] bool has_news() const;
-  /// What came is not dealt with; the call ends.
+  /// Received data is not processed; the call ends.
   void refuse_bytes(Session& at, std::size_t bytes, RpcStatus status);
-  /// For being too much.
+  /// Refuses the call because it exceeds a limit.
   void refuse(RpcStatus status);
   void respond();
   [[nodiscard]] bool keep(std::size_t bytes);
@@ -175,18 +175,18 @@ class ServerCall final : public Call, public std::enable_shared_from_this<Server
   std::size_t kept_ = 0;  ///< Bytes that it makes the server keep.
   std::optional<MonoTime> by_;
   MessageReader reader_;
-  ShortQueue<std::string> messages_;  ///< That nobody has read yet.
-  std::size_t held_ = 0;              ///< Bytes that the client is not allowed to send again yet.
+  ShortQueue<std::string> messages_;  ///< Messages not read yet.
+  std::size_t held_ = 0;              ///< Bytes that do not yet reopen the client's window.
   bool placed_ = false;
   bool single_ = false;  ///< The reader wants the only message.
   bool half_closed_ = false;
   bool reads_ = true;
-  bool refused_ = false;  ///< By what it sent; nothing more of it is looked at.
+  bool refused_ = false;  ///< Because of its data; the rest is ignored.
   bool responded_ = false;
-  bool written_ = false;  ///< What was written has left, as far as anybody has to wait for it.
+  bool written_ = false;  ///< Written data has been sent, as far as the writer must wait.
   bool finishing_ = false;
   bool over_ = false;
-  bool wanted_ = false;  ///< It waits to be called back.
+  bool wanted_ = false;  ///< It waits for a callback.
   MonoTime finishing_since_{};
   std::function<void(std::optional<std::string>)> on_read_;
   std::function<void()> on_written_;

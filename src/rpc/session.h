@@ -22,50 +22,50 @@ struct nghttp2_session;
 namespace muster::rpc {
 
 struct SessionOptions {
-  /// Streams that the other side may have open.
+  /// Streams that the peer may have open.
   std::uint32_t streams_max = 1'000;
-  /// Of one block of headers, as HTTP/2 counts them. A longer one ends its stream.
+  /// Of one block of headers, as HTTP/2 counts. A longer one ends its stream.
   std::size_t header_bytes_max = 8 * 1024;
-  /// What the other side may send before any of it was consumed: on one stream, and on all.
+  /// Bytes that the peer may send before any is consumed: on one stream, and on all.
   std::int32_t stream_window = 1 << 20;
   std::int32_t connection_window = 4 << 20;
-  /// How often streams may be reset, by either side for what the other did.
+  /// How often streams may be reset, by either side because of the peer.
   Rate resets{.per_minute = 12'000, .burst = 2'000};
-  /// How often headers may be too long: their rest is read all the same.
+  /// How often headers may be too long: the rest of them is read all the same.
   Rate long_headers{.per_minute = 600, .burst = 100};
-  /// How many frames that carry nothing may come; each frame with data, either way, allows one
-  /// more.
+  /// How many frames without content may come; each frame with data, in either direction, allows
+  /// one more.
   Rate empty_frames{.per_minute = 30'000, .burst = 5'000};
-  /// Frames that wait here to leave, those of messages apart.
+  /// Frames that wait to be sent, except for messages.
   std::size_t waiting_max = 4'096;
 };
 
-/// What a session tells its owner, from within receive() and produce(). The owner may send, consume
-/// and reset from within, and must not destroy the session, receive or produce.
+/// The events of a session for its owner, within receive() and produce(). The owner may send,
+/// consume and reset in them, but must not destroy the session, receive or produce.
 class SessionEvents {
  public:
   virtual ~SessionEvents() = default;
-  /// Of a request that a client opens, or of the answer to one. `end`: nothing follows.
+  /// Headers of a request from a client, or of an answer. `end`: nothing follows.
   virtual void on_headers(StreamId stream, const HeaderBlock& headers, bool end) = 0;
-  /// To be consume()d once it was dealt with: until then it counts against the window.
+  /// Data, to be consume()d after processing: until then it counts against the window.
   virtual void on_data(StreamId stream, std::string_view bytes) = 0;
   /// Always followed by on_end().
   virtual void on_trailers(StreamId stream, const HeaderBlock& trailers) = 0;
-  /// The other side sends no more on this stream. Not told when on_headers() said so.
+  /// The peer sends no more on this stream. Not called if on_headers() said so.
   virtual void on_end(StreamId stream) = 0;
-  /// All that was sent on this stream has left here.
+  /// All data of this stream has been sent.
   virtual void on_drained(StreamId stream) = 0;
-  /// The last of this stream. 0: it ended as it should; otherwise HTTP/2's error code.
+  /// The last event of this stream. 0: a regular end; otherwise HTTP/2's error code.
   virtual void on_closed(StreamId stream, std::uint32_t error) = 0;
-  /// The other side takes no new streams, and has not seen any after `last`.
+  /// The peer accepts no new streams, and has seen none after `last`.
   virtual void on_goaway(StreamId last, std::uint32_t error) = 0;
   virtual void on_pong() = 0;
 };
 
-/// One HTTP/2 connection, either side of it, as gRPC uses it: bytes in, bytes out, no socket and no
-/// clock. Frames are libnghttp2's; here are streams of messages, windows that open only as fast as
-/// somebody consumes, and bounds on what costs work or memory and carries nothing. Pure; one
-/// thread.
+/// Either side of one HTTP/2 connection as gRPC uses it: bytes in, bytes out, without a socket or a
+/// clock. libnghttp2 handles the frames. This class adds streams of messages, windows that open
+/// only as fast as data is consumed, and limits on frames that cost work or memory without content.
+/// Pure. Threads: one.
 class Session {
  public:
   enum class Side { kClient, kServer };
@@ -75,73 +75,73 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// What came from the other side. After a breach the rest is ignored: what produce() still makes
-  /// tells the other side why, and then the connection is to be closed.
+  /// Data from the peer. After a breach the rest is ignored: produce() still tells the peer why,
+  /// and then the connection must be closed.
   void receive(std::string_view bytes, MonoTime now);
-  /// Appends what is to be sent, until `out` holds `most` bytes or a frame more.
+  /// Appends data to be sent, until `out` holds `most` bytes or a frame more.
   void produce(std::string& out, std::size_t most);
   [[nodiscard]] bool wants_to_send() const;
-  /// Nothing more can come or go.
+  /// No more data can come or go.
   [[nodiscard]] bool over() const;
-  /// The other side speaks HTTP/2: its settings, with which it begins, have come.
+  /// The peer speaks HTTP/2: its settings, which come first, have arrived.
   [[nodiscard]] bool greeted() const { return greeted_; }
   [[nodiscard]] Breach breach() const { return breach_; }
-  /// In words, for the log: which limit, or what was wrong. Empty without a breach.
+  /// For the log: the limit, or the error. Empty without a breach.
   [[nodiscard]] const std::string& breach_message() const { return breach_message_; }
 
-  /// Client: opens a stream with these headers. kUnavailable: no more can be opened here.
+  /// Client: opens a stream with these headers. kUnavailable: the session can open no more.
   [[nodiscard]] Result<StreamId> open(std::span<const Header> headers);
-  /// Client: whether the other side takes one more stream now. Others would wait here.
+  /// Client: whether the peer accepts another stream now. Otherwise it would wait here.
   [[nodiscard]] bool may_open() const;
   /// Server: the headers of the answer, once.
   void respond(StreamId stream, std::span<const Header> headers);
-  /// One message, behind those before it, with gRPC's prefix. Server: after respond().
+  /// Sends one message, after those before it, with gRPC's prefix. Server: after respond().
   void send(StreamId stream, Payload message);
   /// Client: sends no more on this stream.
   void finish(StreamId stream) { finish(stream, {}); }
-  /// Server: these trailers behind all messages. Without respond() they are headers and all there
-  /// is.
+  /// Server: these trailers after all messages. Without respond() they are the only
+  /// headers.
   void finish(StreamId stream, std::span<const Header> trailers);
-  /// Ends it with HTTP/2's error code, and drops what waits to leave on it; on_closed() follows as
-  /// soon as the other side can be told. Unknown streams are ignored, here and above.
+  /// Ends it with HTTP/2's error code and drops its unsent data; on_closed() follows as soon as the
+  /// peer can be told. Unknown streams are ignored, here and above.
   void reset(StreamId stream, std::uint32_t error);
-  /// So many bytes of on_data() were dealt with.
+  /// The number of bytes of on_data() that were processed.
   void consume(StreamId stream, std::size_t bytes);
-  /// Bytes of messages that wait here to leave, of one stream and of all.
+  /// Bytes of messages that wait to be sent, of one stream and of all.
   [[nodiscard]] std::size_t unsent(StreamId stream) const;
   [[nodiscard]] std::size_t unsent() const { return unsent_; }
   [[nodiscard]] std::size_t streams() const { return streams_.size(); }
-  /// Frames that wait here to leave, those of messages apart.
+  /// Frames that wait to be sent, except for messages.
   [[nodiscard]] std::size_t waiting() const;
 
-  /// Takes no new streams; those that are open go on. `error` is HTTP/2's.
+  /// Accepts no new streams; open ones go on. `error` is HTTP/2's.
   void go_away(std::uint32_t error = 0, std::string_view why = {});
-  /// Server: asks the other side to open no more streams. It goes away when that was heard, so that
-  /// streams opened in the meantime are served and no call is lost.
+  /// Server: asks the peer to open no more streams. It goes away when the peer has confirmed that,
+  /// so streams opened in the meantime are served and no call is lost.
   void wind_down();
   void ping();
-  /// Ends the connection for what the other side does, as after a breach that was found here.
+  /// Ends the connection because of the peer, as after a breach found here.
   void give_up_on(Breach breach, const std::string& why) { cut(breach, why); }
 
  private:
-  struct Calls;  ///< What nghttp2 calls.
+  struct Calls;  ///< The callbacks of nghttp2.
 
   void begin_headers(StreamId id, bool request);
-  /// False when the stream is not to be read on.
+  /// False if the stream must not be read on.
   [[nodiscard]] bool add_header(StreamId id, std::string_view name, std::string_view value);
   void headers_came(StreamId id, bool end);
   void data_came(StreamId id, std::string_view bytes);
   void data_frame_came(StreamId id, std::size_t size, bool end);
   void reset_came();
   void reset_sent(std::uint32_t error);
-  /// nghttp2 ends the connection for what the other side has sent.
+  /// nghttp2 ends the connection because of the peer's data.
   void gave_up(std::uint32_t error, std::string_view why);
   void goaway_came(StreamId last, std::uint32_t error);
   void empty_frame_came();
   void closed(StreamId id, std::uint32_t error);
   void submit_trailers(const Stream& stream);
   void wake(Stream& stream);
-  /// The other side is told, and nothing more of it is read.
+  /// Tells the peer, and reads no more from it.
   void cut(Breach breach, const std::string& why);
   [[nodiscard]] Stream* find(StreamId id);
 
@@ -157,7 +157,7 @@ class Session {
   std::vector<StreamId> drained_;
   std::size_t unsent_ = 0;
   bool greeted_ = false;
-  bool gone_away_ = false;  ///< The other side has.
+  bool gone_away_ = false;  ///< The peer has.
   bool winding_down_ = false;
   bool dead_ = false;  ///< Nothing more can be sent.
   Breach breach_ = Breach::kNone;

@@ -12,7 +12,7 @@ namespace muster::rpc {
 
 using StreamId = std::int32_t;
 
-/// What a session knows of one of its streams.
+/// A session's state of one stream.
 struct Stream {
   struct Message {
     std::array<char, 5> prefix;
@@ -20,25 +20,25 @@ struct Stream {
   };
 
   StreamId id = 0;
-  HeaderBlock block;          ///< That is coming.
-  bool headers_came = false;  ///< Those that come next are trailers.
+  HeaderBlock block;          ///< Being received.
+  bool headers_came = false;  ///< The next ones are trailers.
   bool too_long = false;
   bool responded = false;
-  bool remote_ended = false;  ///< The other side sends no more.
-  bool waits = false;         ///< nghttp2 asks for no data until it is told that there is some.
+  bool remote_ended = false;  ///< The peer sends no more.
+  bool waits = false;         ///< nghttp2 asks for no data until told that there is some.
   bool finished = false;
-  bool was_reset = false;  ///< Here; nothing more is sent on it.
+  bool was_reset = false;  ///< By this side; nothing more is sent on it.
   bool drained = true;
   std::size_t unconsumed = 0;
   ShortQueue<Message> queue;
-  std::size_t sent = 0;  ///< Of the first, prefix included.
+  std::size_t sent = 0;  ///< Of the first message, including the prefix.
   std::size_t unsent = 0;
   HeaderBlock trailers;
 
   void push(Payload message);
-  /// Moves as many bytes of the messages as fit; how many that was.
+  /// Moves as many bytes of the messages as fit; returns their number.
   std::size_t copy(char* to, std::size_t room);
-  /// Of its messages, none of which is sent any more; how many bytes had not left.
+  /// Drops its messages, of which no more is sent; returns the number of unsent bytes.
   std::size_t drop();
 };
 

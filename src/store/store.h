@@ -13,7 +13,7 @@
 
 namespace muster {
 
-/// Names an object: UTF-8, '/' between parts, no empty part, at most 1024 bytes.
+/// The name of an object: UTF-8, '/' between parts, no empty part, at most 1024 bytes.
 using Key = std::string;
 using Deadline = MonoTime;
 template <typename T>
@@ -22,15 +22,15 @@ using Callback = std::function<void(Result<T>)>;
 struct Object {
   std::string body;
   Revision revision;
-  /// By the store's own clock, where it has exactly one. For people: nothing is decided by it.
+  /// By the store's own clock, if it has exactly one. For people: no decision uses it.
   std::optional<Duration> age;
-  /// Empty for a whole object. Otherwise the store knows that `body` is not what was written and
-  /// says how, in a sentence: nobody may take it for that, but it is read, compared and replaced at
-  /// its revision as any other, so that no damage lasts for ever.
+  /// Empty for an intact object. Otherwise a sentence from the store that says how `body` differs
+  /// from what was written. No caller may use a damaged body as content, but it can be compared and
+  /// replaced at its revision like any other, so that no damage lasts for ever.
   std::string damage = {};
 };
 
-/// What `decode` makes of a body; kCorrupt, in the store's words, when the store found it damaged.
+/// Decodes a body with `decode`; kCorrupt, with the store's message, if the object is damaged.
 template <typename Decode>
 [[nodiscard]] auto decode_whole(const Object& object, Decode decode)
     -> decltype(decode(object.body)) {
@@ -38,7 +38,7 @@ template <typename Decode>
   return decode(object.body);
 }
 
-/// What must hold for a write to happen.
+/// The condition of a write.
 struct Precondition {
   enum class Kind { kNone, kAbsent, kAtRevision };
   Kind kind = Kind::kNone;
@@ -49,7 +49,7 @@ struct Precondition {
   static Precondition at(Revision r) { return {Kind::kAtRevision, std::move(r)}; }
 };
 
-/// A second object that must be as stated, in the same transaction as a write.
+/// A condition on a second object, checked in the same transaction as a write.
 struct Guard {
   Key key;
   Precondition when;
@@ -64,17 +64,17 @@ struct ListedObject {
 struct ListPage {
   std::vector<ListedObject> objects;  ///< In byte order of their keys.
   std::string next;                   ///< Pass to the next call; empty after the last page.
-  /// Where a watch may begin so that nothing after this list is missed; empty without watch.
+  /// A watch from this cursor misses nothing after this list; empty without watch.
   std::string cursor;
 };
 
-/// One change under a watched prefix. Several changes of one key may arrive as its last one, but
-/// never out of order and never silently lost.
+/// One change under a watched prefix. Several changes of one key may arrive as the last one, but
+/// never out of order and never lost without a kReset.
 struct WatchEvent {
   enum class Kind {
     kPut,      ///< `object` is the key's new content.
     kRemoved,  ///< The key is gone.
-    kReset,    ///< Changes may have been missed: list again. The watch goes on from here.
+    kReset,    ///< Changes may have been missed: list again. The watch continues.
   };
   Kind kind;
   Key key;
@@ -82,34 +82,34 @@ struct WatchEvent {
   std::string cursor;  ///< Resumes after this event.
 };
 
-/// A running watch; destroying it ends it, and no event comes after that.
+/// A running watch; destroying it ends it, and no event comes afterwards.
 class Watch {
  public:
   virtual ~Watch() = default;
 };
 
-/// What a store can do beyond get, put, remove and list.
+/// The optional capabilities of a store.
 struct Capabilities {
   bool watch = false;
   bool guarded_put = false;
-  /// remove() at a revision is decided by the store; without it such a call is kUnsupported.
+  /// remove() at a revision is decided by the store; without this, such a call is kUnsupported.
   bool conditional_remove = false;
-  /// Writes to different keys are seen by every reader in one order.
+  /// Every reader sees writes to different keys in one order.
   bool multi_key_order = false;
 };
 
-/// A small versioned store that every candidate shares: the judge of each election and the engine
-/// under the log.
+/// A small versioned store, shared by all candidates. It decides elections and is the engine under
+/// the log.
 ///
-/// Calls return at once; completions are posted to the loop given at construction, exactly one for
-/// each call and none after the store is destroyed. Every call ends by its deadline: a read with
-/// kUnavailable, a write with kAmbiguous when it may have been sent and kUnavailable when it
+/// Calls return at once. Completions are posted to the loop given at construction, exactly one per
+/// call and none after the store is destroyed. Every call ends by its deadline: a read with
+/// kUnavailable; a write with kAmbiguous if it may have been sent, with kUnavailable if it
 /// certainly was not.
 ///
-/// Never retries a write by itself: a retried write that had already landed looks like a lost
-/// race, so only the caller can tell the two apart. Reads may be retried within their deadline.
+/// A store never retries a write: a retried write that had already landed looks like a lost race,
+/// and only the caller can tell the two apart. Reads may be retried within their deadline.
 ///
-/// Loop thread only.
+/// Threads: loop thread only.
 class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
@@ -117,40 +117,40 @@ class ObjectStore {
   [[nodiscard]] virtual Capabilities capabilities() const = 0;
   /// For people: the address without secrets.
   [[nodiscard]] virtual std::string describe() const = 0;
-  /// How often the store was found to have gone back in time: an older copy, or another store, took
-  /// its place. No revision of an earlier history holds in a later one. Stores whose revisions are
-  /// never given out twice need not notice, and say 0.
+  /// How often the store was found to have gone back in time, because an older copy or another
+  /// store took its place. Revisions of an earlier history are invalid in a later one. Stores that
+  /// never issue a revision twice need not detect that, and return 0.
   [[nodiscard]] virtual std::uint64_t history() const { return 0; }
 
-  /// kNotFound when the key does not exist, kUnchanged when it is still at `unless`. A damaged
+  /// Returns kNotFound if the key does not exist, kUnchanged if it is still at `unless`. A damaged
   /// object is an answer, too: see Object::damage.
   virtual void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) = 0;
 
-  /// Writes only if `when` holds and answers with the new revision. kConflict: another writer came
-  /// first. kAmbiguous: the write may have landed or may land yet; read before you act.
+  /// Writes only if `when` holds; returns the new revision. kConflict: another writer came first.
+  /// kAmbiguous: the write may have landed or may land yet; read before you act.
   virtual void put(Key key, std::string body, Precondition when, Deadline by,
                    Callback<Revision> done) = 0;
 
-  /// As put(), in one transaction with a look at another key. kConflict also when `guard` fails,
+  /// Like put(), in one transaction with a read of another key. Also kConflict if `guard` fails;
   /// kUnsupported without the capability.
   virtual void guarded_put(Key key, std::string body, Precondition when, Guard guard, Deadline by,
                            Callback<Revision> done) = 0;
 
-  /// Removes the object, with `when` only at that revision. kNotFound when there is none.
+  /// Removes the object, with `when` only at that revision. kNotFound if there is none.
   virtual void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) = 0;
 
   /// One page of the keys that begin with `prefix`; `from` is empty or an earlier page's `next`.
   virtual void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) = 0;
 
-  /// Every change of a key that begins with `prefix`, after `cursor`, or from now on when it is
-  /// empty. A connection lost is made again by the store; when that may have missed a change it
-  /// says kReset. Null without the capability.
+  /// Every change of a key that begins with `prefix`, after `cursor`, or from now on if it is
+  /// empty. The store restores a lost connection, and says kReset if that may have missed a change.
+  /// Null without the capability.
   virtual std::unique_ptr<Watch> watch(std::string prefix, std::string cursor,
                                        std::function<void(const WatchEvent&)> on_event);
 };
 
-/// All pages of a list, one after another, each within `timeout`: however many there are, all of
-/// them can be read. `cursor` is that of the first page, so that a watch from it misses nothing.
+/// Reads all pages of a list, one after another, each within `timeout`. `cursor` is that of the
+/// first page, so that a watch from it misses nothing.
 void list_all(ObjectStore& store, std::string prefix, const Clock& clock, Duration timeout,
               Callback<ListPage> done);
 

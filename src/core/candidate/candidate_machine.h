@@ -15,15 +15,15 @@
 namespace muster {
 
 enum class CandidateState {
-  kIneligible,    ///< Observes; also once it was stopped, or has work that cannot be ended.
-  kStandby,       ///< Another leads, or the store does not say.
+  kIneligible,    ///< Observes; also after stop(), or with work that cannot be ended.
+  kStandby,       ///< Another node leads, or the store gives no answer.
   kTakeoverWait,  ///< A leader fell silent; it may return.
-  kCampaigning,   ///< Tries to acquire, after a fresh look.
+  kCampaigning,   ///< Tries to acquire, after a new read.
   kStarting,      ///< Leads; the work is not ready yet.
   kLeading,       ///< Leads, and the work is ready.
   kStopping,      ///< The work is being stopped, then the lease released.
-  kBackoff,       ///< Stands aside for a while after a term that ended badly or was handed over.
-  kPaused,        ///< Stands aside until told otherwise.
+  kBackoff,       ///< Does not campaign for a while after a bad term or a hand-over.
+  kPaused,        ///< Does not campaign before resume().
 };
 [[nodiscard]] const char* to_string(CandidateState state);
 
@@ -32,10 +32,10 @@ enum class EndReason {
   kStopped,
   kSteppedDown,
   kPaused,
-  kIneligible,   ///< No longer, or not at all: an acquisition that landed too late.
+  kIneligible,   ///< No longer eligible; or an acquisition landed too late.
   kStartFailed,  ///< The work did not become ready.
   kWorkFailed,   ///< The work failed for good.
-  kExpired,      ///< No renewal came through in time.
+  kExpired,      ///< No renewal succeeded in time.
   kReplaced,
   kStateLost,
 };
@@ -47,14 +47,14 @@ struct CandidateConfig {
   Duration stop_budget = 1200ms;  ///< For stopping the work when the lease is not renewed.
   Duration orderly_stop{0};       ///< What the work needs while it is; no less than stop_budget.
   Duration kill_margin = 600ms;
-  Duration release_timeout = 2400ms;  ///< How long the end of a term waits for the store.
-  Duration hold_off = 6s;             ///< For how long it stands aside after a hand-over.
+  Duration release_timeout = 2400ms;  ///< Longest wait of an ending term for the store.
+  Duration hold_off = 6s;             ///< No campaign for this time after a hand-over.
   Duration backoff_min = 3s;          ///< Doubled for each short term, jittered down to half.
   Duration backoff_max = 1min;
-  Duration stable_after = 1min;  ///< A term of this length forgives those before it.
+  Duration stable_after = 1min;  ///< A term of this length resets the count of short terms.
 };
 
-/// What the machine asks its shell to do, in this order.
+/// The actions that the machine requests of its shell, in this order.
 namespace candidate {
 struct SetGate {
   bool open;  ///< May the election acquire?
@@ -63,7 +63,7 @@ struct StartWork {
   Epoch epoch;
 };
 struct StopWork {
-  MonoTime by;  ///< Everything of it must be gone by then, and before the deadline.
+  MonoTime by;  ///< All work must be gone by then, and before the deadline.
 };
 /// The term is over, whatever the work does: its deadline is now.
 struct EndDeadline {};
@@ -72,7 +72,7 @@ struct Resign {
   std::optional<WorkerId> preferred;
   bool stop;  ///< Never campaign again.
 };
-/// For people: each names something that happened exactly once.
+/// For people: each reports something that happened exactly once.
 struct StateChange {
   CandidateState from;
   CandidateState to;
@@ -100,17 +100,17 @@ using Action = std::variant<SetGate, StartWork, StopWork, EndDeadline, Resign, S
 }  // namespace candidate
 using CandidateActions = std::vector<candidate::Action>;
 
-/// Decides when one node runs leader-only work: told the time, the election's events, what became
-/// of the work, and commands. It promises:
-///  - work is started only while leading, and never while earlier work of this node may run;
-///  - a term that is given up stops its work while the lease is still being renewed, and only then
-///    releases it; a release with a receipt is asked for only when the work said that it is gone;
-///  - work is asked to stop early enough to be gone before the deadline when renewals fail;
-///  - each term is reported once as begun and once as over;
-///  - a leader that fell silent gets the takeover delay on every path, and a live one is left
-///    alone.
-/// It does not promise that work ends when asked: that is for the work, and for its guardian.
-/// Pure: no I/O, no clock, no locks; one thread.
+/// Decides when one node runs leader-only work. Its input is the time, the
+/// election's events, the state of the work, and commands. Guarantees: - work
+/// starts only while leading, and never while earlier work of this node may run; -
+/// the end of a term stops its work while the lease is still being renewed, and
+/// only then releases the lease; a release with a receipt is requested only if the
+/// work reported that it is gone; - if renewals fail, work is asked to stop early
+/// enough to be gone before the deadline; - each term is reported once as begun
+/// and once as over; - a silent leader gets the takeover delay on every path, and
+/// a live one is left alone. Not guaranteed: that work ends when asked; the work
+/// and its guardian must ensure that. Pure: no I/O, no clock, no locks. Threads:
+/// one.
 class CandidateMachine {
  public:
   CandidateMachine(CandidateConfig config, Random random);
@@ -120,27 +120,27 @@ class CandidateMachine {
   [[nodiscard]] std::optional<Epoch> epoch() const;
   /// From pause() to resume(), also while the work is still being stopped.
   [[nodiscard]] bool paused() const { return paused_; }
-  /// Terms that ended badly before they were stable, ever.
+  /// The number of terms that ended badly before they were stable.
   [[nodiscard]] std::uint64_t short_terms() const { return short_terms_; }
 
   CandidateActions start(MonoTime now);
   CandidateActions tick(MonoTime now);
 
-  // What the election and the monitor say.
+  // Input from the election and the monitor.
   CandidateActions see(LeaderView view, MonoTime now);
   CandidateActions became_leader(Epoch epoch, MonoTime deadline, MonoTime now);
   CandidateActions renewed(MonoTime deadline, MonoTime now);
   CandidateActions lost(LossReason reason, MonoTime now);
   CandidateActions resigned(MonoTime now);
 
-  // What became of the work.
+  // Input from the work.
   CandidateActions work_ready(MonoTime now);
   CandidateActions work_failed(std::string why, MonoTime now);
-  /// With `receipt` all of it is known to be gone; without, it cannot be ended, and this node
-  /// never leads again.
+  /// With `receipt` all work is known to be gone; without, some of it cannot be ended, and this
+  /// node never leads again.
   CandidateActions work_stopped(bool receipt, MonoTime now);
 
-  // What people say. A repeated command changes nothing.
+  // Commands of operators. A repeated command changes nothing.
   CandidateActions pause(MonoTime now);
   CandidateActions resume(MonoTime now);
   CandidateActions step_down(std::optional<WorkerId> preferred, MonoTime now);
@@ -155,13 +155,13 @@ class CandidateMachine {
     bool lost = false;  ///< The election has ended it.
     bool reported_over = false;
   };
-  /// The way out of a term, from the order to stop its work until the store has the release.
+  /// The end of a term, from the order to stop its work until the store has the release.
   struct Ending {
     EndReason reason;
     std::string detail{};
     std::optional<WorkerId> preferred{};
     std::optional<MonoTime> overdue_at{};  ///< The work should be gone by then.
-    std::optional<MonoTime> release_by{};  ///< Set once the release was asked for.
+    std::optional<MonoTime> release_by{};  ///< Set once the release was requested.
     bool final = false;                    ///< That release is the last of this node.
     bool stuck_reported = false;
   };

@@ -20,9 +20,9 @@ namespace muster::client {
 
 struct AgentConfig {
   Duration heartbeat_interval = 10s;
-  double jitter = 0.1;           ///< A heartbeat comes earlier by up to this share, never later.
-  Duration answer_timeout = 5s;  ///< After this the stream of heartbeats is opened anew.
-  Duration first_delay = 200ms;  ///< Before something that failed is tried again; doubles.
+  double jitter = 0.1;           ///< Heartbeats come earlier by up to this share, never later.
+  Duration answer_timeout = 5s;  ///< After this time the heartbeat stream is reopened.
+  Duration first_delay = 200ms;  ///< Before a retry; doubles.
   Duration delay_max = 10s;
   std::size_t registrations_max = 16;  ///< Under way at the same time.
 
@@ -30,22 +30,22 @@ struct AgentConfig {
 };
 
 enum class AgentEventKind {
-  kRegistered,    ///< The node is in, with this generation.
-  kLost,          ///< The servers do not have it as it was; it registers anew, as a new generation.
-  kReplaced,      ///< Another process has taken its place: this one must stop its work. Final.
-  kRefused,       ///< Its registration was refused. Tried again, unless the error is kInvalid.
-  kDeregistered,  ///< It is out. Final.
-  kUnreachable,   ///< Heartbeats are not acknowledged for the time being.
+  kRegistered,    ///< The node is registered, with this generation.
+  kLost,          ///< The servers lost it; it registers anew, with a new generation.
+  kReplaced,      ///< Another process has registered it: stop the work. Final.
+  kRefused,       ///< Its registration was refused. Retried, unless the error is kInvalid.
+  kDeregistered,  ///< It is no longer registered. Final.
+  kUnreachable,   ///< Heartbeats are not acknowledged at present.
   kReachable,     ///< They are again.
 };
 [[nodiscard]] const char* to_string(AgentEventKind kind);
 
 struct AgentEvent {
   AgentEventKind kind;
-  NodeId node{};  ///< Empty with kUnreachable and kReachable: they concern all.
+  NodeId node{};  ///< Empty with kUnreachable and kReachable, which concern all nodes.
   Generation generation{};
   std::string reason{};
-  bool final = false;  ///< The agent has nothing more to do with the node.
+  bool final = false;  ///< The agent is done with the node.
 };
 
 /// One node's part of a message.
@@ -60,22 +60,22 @@ struct BeatRefusal {
   RpcStatus status;
 };
 
-/// What an agent does for its nodes: registers them, beats for all of them at once, registers anew
-/// what the servers have lost, and takes out who leaves.
+/// Decides the actions of an agent for its nodes: registrations, heartbeats for all of them at
+/// once, new registrations of lost nodes, and deregistrations.
 ///
-/// A node whose place was taken by another process is left alone: to register it again would take
-/// the place back, and the two would go on for ever. Every registration after a loss has a new
-/// generation, because what the old one was entrusted with may have moved. Pure: told the time and
-/// given the generations; one thread.
+/// A node that another process has registered is left alone: to register it again would displace
+/// that process, and the two would go on for ever. Every registration after a loss has a new
+/// generation, because the work of the old one may have moved. Pure: the caller passes the time and
+/// the generations. Threads: one.
 class AgentMachine {
  public:
   AgentMachine(const AgentConfig& config, Random random) : config_(config), random_(random) {}
 
-  /// `spec.generation` empty: one is made. False when the node is there already.
+  /// `spec.generation` empty: a new one is made. False if the node exists already.
   bool add(NodeSpec spec, MonoTime now);
-  /// Reports DRAINING from now on, or ACTIVE again. False when there is no such node.
+  /// Reports DRAINING from now on, or ACTIVE again. False if there is no such node.
   bool set_draining(const NodeId& id, bool draining, MonoTime now);
-  /// False when there is no such node.
+  /// False if there is no such node.
   bool remove(const NodeId& id, MonoTime now);
   void remove_all(MonoTime now);
 
@@ -84,15 +84,15 @@ class AgentMachine {
     std::vector<AgentBeat> deregistrations;
     std::vector<AgentBeat> beats;  ///< One message; empty when none is due.
   };
-  /// Everything to be done now; it counts as begun.
+  /// Returns everything to be done now, and counts it as begun.
   [[nodiscard]] Work take_work(MonoTime now);
-  /// When there is work again, unless something is answered or asked for before.
+  /// When there is work again, unless an answer or a request comes first.
   [[nodiscard]] std::optional<MonoTime> work_at() const;
 
   using Events = std::vector<AgentEvent>;
   void registered(const NodeId& id, const Generation& generation, const Status& outcome,
                   MonoTime now, Events& events);
-  /// Its registration was refused, because another process has the node's place since.
+  /// Its registration was refused, because another process has registered the node since.
   void displaced(const NodeId& id, const std::string& reason, Events& events);
   void deregistered(const NodeId& id, const Status& outcome, MonoTime now, Events& events);
   void beats_answered(const std::vector<BeatRefusal>& refusals, MonoTime now, Events& events);
@@ -101,7 +101,7 @@ class AgentMachine {
   [[nodiscard]] bool beats_under_way() const { return !under_way_.empty(); }
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
-  /// The generation that a node is registered with; nothing while it is not.
+  /// The generation of a registered node; nothing while it is not registered.
   [[nodiscard]] std::optional<Generation> generation(const NodeId& id) const;
 
  private:
@@ -109,7 +109,7 @@ class AgentMachine {
   struct Entry {
     NodeSpec spec;
     Phase phase = Phase::kOut;
-    bool leaves = false;  ///< Asked for while a registration was under way.
+    bool leaves = false;  ///< Requested while a registration was under way.
     bool draining = false;
     bool beats = false;  ///< It is in to_beat_.
     int failures = 0;
@@ -127,7 +127,7 @@ class AgentMachine {
   AgentConfig config_;
   Random random_;
   std::map<NodeId, Entry> nodes_;
-  Waiting to_register_;    ///< The nodes in kOut, by when they are tried next.
+  Waiting to_register_;    ///< The nodes in kOut, by the time of their next try.
   Waiting to_deregister_;  ///< Those in kLeaving.
   std::size_t registering_ = 0;
   std::deque<NodeId> to_beat_;

@@ -17,8 +17,8 @@ using membership::NodeSpec;
 using membership::NodeState;
 using membership::NodeType;
 
-/// A node as a server tells of it. Its times are labels, for people; its ages were measured by the
-/// servers.
+/// A node as a server reports it. Its times are labels, for people; the servers measured its
+/// ages.
 struct Node {
   NodeId id;
   std::string address;
@@ -31,23 +31,23 @@ struct Node {
   std::uint32_t suspect_count = 0;
   WallTime registered_at{};
   WallTime state_since{};
-  /// As of when this was sent: heartbeats raise no version, so no event tells of them.
+  /// As of the time of sending: heartbeats raise no version, so no event reports them.
   WallTime last_heartbeat_at{};
-  /// As of the answer that brought it; none in an event.
+  /// As of the answer with this node; none in an event.
   std::optional<Duration> heartbeat_age{};
   std::optional<Duration> state_age{};
 
   bool operator==(const Node&) const = default;
 };
 
-/// A topology as one answer brings it.
+/// The topology in one answer.
 struct TopologyImage {
   TopologyVersion version;
   std::vector<Node> nodes;  ///< In no order.
   RingConfig ring;
-  std::string leader_id;  ///< Of the servers; empty when nobody is known to lead.
+  std::string leader_id;  ///< Of the servers; empty if no leader is known.
   Duration age{0};        ///< How long ago the server last heard from its engine.
-  std::string history{};  ///< What the version counts in; another one after a restore.
+  std::string history{};  ///< The history of the version; another one after a restore.
 };
 
 }  // namespace muster::client

@@ -27,48 +27,48 @@ enum class RpcCode : int {
   kUnauthenticated = 16,
 };
 
-/// How far a call had come when it ended.
+/// How far a call got before it ended.
 enum class Reach {
-  kUnsent,    ///< Not a byte of the request has left: certainly nothing was done.
-  kSent,      ///< It left, and no server's word came back.
+  kUnsent,    ///< No byte of the request was sent: certainly nothing was done.
+  kSent,      ///< It was sent, and no answer of a server came back.
   kAnswered,  ///< The status is the server's own.
 };
 
-/// What kept a request from leaving.
+/// Why a request was not sent.
 enum class Obstacle {
   kOther,
   kName,           ///< The server's name cannot be resolved.
   kNobodyListens,  ///< At that port.
   kClosed,         ///< The connection was closed before the server said anything.
-  kSilent,         ///< The server took the connection and said nothing.
-  kNotGrpc,        ///< Somebody else answers. Also of a request that did leave.
-  kTls,            ///< The handshake of TLS failed.
-  kTurnedAway,     ///< The server ended the connection after the handshake of TLS.
+  kSilent,         ///< The server accepted the connection and sent nothing.
+  kNotGrpc,        ///< Another program answers. Also for a request that was sent.
+  kTls,            ///< The TLS handshake failed.
+  kTurnedAway,     ///< The server closed the connection after the TLS handshake.
 };
 
-/// How one call to one server ended.
+/// The outcome of one call to one server.
 struct RpcStatus {
   RpcCode code = RpcCode::kOk;
   std::string message{};
   Reach reach = Reach::kAnswered;
   std::string leader_address{};  ///< The metadata `leader-address`, when the server sent it.
-  /// The server says that another process has taken the node's place. Everything else that is
-  /// refused leaves the node free to register again.
+  /// The server says that another process has registered the node. After any other refusal the node
+  /// may register again.
   bool replaced = false;
   Obstacle obstacle = Obstacle::kOther;
 
   [[nodiscard]] bool ok() const { return code == RpcCode::kOk; }
 };
 
-/// What asking twice does.
+/// The effect of a repetition.
 enum class Effect {
-  kRead,        ///< Nothing.
-  kIdempotent,  ///< It changes something, the second time nothing more.
+  kRead,        ///< None.
+  kIdempotent,  ///< The second time changes nothing more.
   kOnce,        ///< It may act twice.
 };
 
-/// What a failed call tells its caller: one sentence that names the server and what to check. A
-/// change that may have happened is kAmbiguous, and nothing else is. `status` is not ok.
+/// The error for the caller of a failed call: one sentence that names the server and what to check.
+/// A change that may have happened is kAmbiguous, nothing else is. Requires: `status` is not ok.
 [[nodiscard]] Error to_error(const RpcStatus& status, const std::string& server, Effect effect);
 
 }  // namespace muster::client

@@ -7,28 +7,28 @@
 
 namespace muster::client {
 
-/// Who had better answer a request.
+/// Which server should answer a request.
 enum class Aim {
   kAny,     ///< Every server answers from its own copy.
-  kLeader,  ///< The leader spares the others a hop, or is the only one who can.
+  kLeader,  ///< The leader saves a hop, or is the only one that can.
 };
 
-/// What a client knows of its servers: their addresses, who answered last, and who is said to
-/// lead. A leader that was hinted at counts until it has failed twice in a row, or another is
-/// named; it need not be among the configured ones. Pure; one thread.
+/// A client's knowledge of its servers: their addresses, which one answered last, and which one is
+/// said to lead. A hinted leader is used until it has failed twice in a row or another one is
+/// named; it need not be among the configured ones. Pure. Threads: one.
 class ServerBoard {
  public:
-  /// At least one server. Begins with the one at `first`, so that many clients spread.
+  /// Requires at least one server. Begins with the one at `first`, so that clients spread.
   ServerBoard(std::vector<std::string> servers, std::size_t first);
 
-  /// Whom to ask now. Somebody not in `asked` while there is one.
+  /// The server to ask now; one not in `asked` while there is one.
   [[nodiscard]] std::string choose(Aim aim, const std::vector<std::string>& asked) const;
 
-  /// It answered, whatever it said.
+  /// The server answered, with any answer.
   void answered(const std::string& server);
   /// No connection, or no answer.
   void failed(const std::string& server);
-  /// Somebody says who leads. Ignored when empty.
+  /// A server has named the leader. Ignored if empty.
   void learned_leader(const std::string& address);
 
   [[nodiscard]] const std::optional<std::string>& leader() const { return leader_; }

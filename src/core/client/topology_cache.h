@@ -31,7 +31,7 @@ struct Lagged {
 struct RingChanged {
   RingConfig ring;
 };
-/// A kind that only a newer server knows.
+/// A kind that this version does not know.
 struct Foreign {};
 
 /// One message of a watch.
@@ -43,18 +43,18 @@ struct TopologyUpdate {
       what;
 };
 
-/// A copy of the servers' topology that follows their updates one by one: after each it equals
-/// their topology at version(), times of last heartbeats aside.
+/// A copy of the servers' topology that follows their updates one by one. After each update
+/// it equals their topology at version(), except for heartbeat times.
 ///
-/// An update that does not continue where the copy stands is refused and changes nothing, so a gap
-/// cannot go unnoticed. Pure; one thread. The views it hands out are for any thread, and for as
-/// long as somebody holds them.
+/// An update that does not continue from the copy is refused and changes nothing, so no gap
+/// goes unnoticed. Pure. Threads: one; any thread may use its views, for as long as it
+/// likes.
 class TopologyCache {
  public:
   TopologyCache() : view_(std::make_shared<const TopologyView>()) {}
 
-  /// kConflict: the update continues another version than ours. kUnsupported: it is of a kind
-  /// that this client does not know. Only a full sync helps against either.
+  /// kConflict: the update continues from another version. kUnsupported: this client does not know
+  /// its kind. Both need a full sync.
   Status apply(const TopologyUpdate& update);
 
   [[nodiscard]] TopologyVersion version() const { return view_->version(); }

@@ -12,30 +12,30 @@
 
 namespace muster::client {
 
-/// Who holds a key, the primary first. Valid as long as the view it came from.
+/// The owners of a key, the primary first. Valid as long as their view.
 class Owners {
  public:
-  /// What servers allow as replication factor. A larger one is cut, and the answer is degraded.
+  /// The maximum replication factor of servers. A larger one is cut, and the answer is degraded.
   static constexpr std::size_t kMax = 64;
 
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  /// A SUSPECT node is an owner still; a reader may prefer the next one.
+  /// A SUSPECT node is still an owner; a reader may prefer the next one.
   [[nodiscard]] const Node& operator[](std::size_t i) const { return *nodes_[i]; }
-  /// Fewer nodes than the replication factor asks for, perhaps none.
+  /// Fewer nodes than the replication factor, perhaps none.
   [[nodiscard]] bool degraded() const { return degraded_; }
 
  private:
   friend class TopologyView;
-  Owners() {}  // The array is left as it is: clearing it would cost more than the lookup.
+  Owners() {}  // The array stays uninitialized: clearing it would cost more than the lookup.
   std::size_t size_ = 0;
   bool degraded_ = true;
   const Node* nodes_[kMax];
 };
 
-/// A topology at one version: its nodes in the order of ids, and its ring. What is the same in the
-/// next version is shared with it, so that following a topology of any size is cheap and every
-/// reader may keep the version it works with. Immutable once handed out: any number of threads.
+/// A topology at one version: its nodes in the order of ids, and its ring. It shares unchanged
+/// parts with the next version, so following a topology of any size is cheap, and every reader may
+/// keep its version. Immutable once published. Threads: any number.
 class TopologyView {
  public:
   TopologyView() = default;
@@ -44,7 +44,7 @@ class TopologyView {
   [[nodiscard]] TopologyVersion version() const { return version_; }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] const RingConfig& ring() const { return ring_; }
-  /// Null when there is none.
+  /// Null if there is none.
   [[nodiscard]] const Node* find(std::string_view id) const;
   /// Calls f(const Node&) in the order of ids.
   template <typename F>
@@ -53,7 +53,7 @@ class TopologyView {
       for (const Seat seat : *block) f(*seats_[seat]);
     }
   }
-  /// Who holds the key. No lock, no allocation.
+  /// The owners of the key. No lock, no allocation.
   [[nodiscard]] Owners owners(std::string_view key) const { return owners_at(key_position(key)); }
   [[nodiscard]] Owners owners_at(std::uint64_t position) const;
   /// Nodes in the ring.

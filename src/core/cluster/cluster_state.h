@@ -16,28 +16,28 @@
 
 namespace muster::cluster {
 
-/// So many servers may be known. Whoever leads lets no further one in; those that are gone for good
-/// are removed by an operator.
+/// The maximum number of known servers. The leader admits no more; operators remove servers that
+/// are gone for good.
 inline constexpr std::size_t kServersMax = 1000;
 
 /// A server as it announced itself.
 struct ServerEntry {
   std::string address;
   std::string version;
-  std::uint64_t level = 1;  ///< Of the commands that it understands.
+  std::uint64_t level = 1;  ///< Of the commands that it supports.
   LogTime announced_at{};
   std::string unknown;
   bool operator==(const ServerEntry&) const = default;
 };
 
-/// Where a command stands in the log.
+/// The position of a command in the log.
 struct Place {
   std::uint64_t index = 0;   ///< Of its entry.
   std::size_t position = 0;  ///< Within the entry.
   LogTime time{};            ///< The entry's.
 };
 
-/// What an accepted command answers to whoever proposed it.
+/// The answer of an accepted command to its proposer.
 struct Answer {
   TopologyVersion version;
   membership::Outcome outcome;
@@ -45,9 +45,9 @@ struct Answer {
   std::uint64_t index = 0;  ///< Of the entry that held the command.
 };
 
-/// Who leads the servers, by the log.
+/// The leader of the servers, by the log.
 struct Leadership {
-  std::string server{};  ///< Empty: nobody has led yet.
+  std::string server{};  ///< Empty: there was no leader yet.
   std::uint64_t epoch = 0;
   LogTime since{};
   std::string resigned{};  ///< Why it hands over; empty while it does not.
@@ -59,30 +59,30 @@ struct Applied {
   std::vector<membership::Event> events;  ///< Of the topology.
 };
 
-/// What all servers of a cluster share: the topology, the versioned store, each other's addresses,
-/// and why things are as they are. The same commands at the same places give the same state and the
-/// same answers on every server. Pure: told the time, no I/O, no locks; one thread.
+/// The state shared by all servers of a cluster: the topology, the versioned store, the servers'
+/// addresses, and the log of decisions. The same commands at the same places give the same state
+/// and answers on every server. Pure: the caller passes the time; no I/O, no locks. Threads: one.
 class ClusterState {
  public:
   /// An error is not a refusal but the end: this server cannot read the command and must stop,
   /// because the others have applied it (kUnsupported, kCorrupt).
   Result<Applied> apply(std::string_view command, const Place& place);
 
-  /// For every entry of the log, before its commands.
+  /// Call for every entry of the log, before its commands.
   void pass_time(LogTime time, WallTime wall) { topology_.pass_time(time, wall); }
-  /// For the first entry of a term.
+  /// Call for the first entry of a term.
   void begin_term(const std::string& server, Epoch epoch, LogTime time, WallTime wall);
 
   [[nodiscard]] const membership::Topology& topology() const { return topology_; }
   [[nodiscard]] const VersionedKv& kv() const { return kv_; }
   [[nodiscard]] VersionedKv& kv() { return kv_; }
-  /// The keys that say who leads a namespace, with its name; that has its prefix in front.
+  /// The keys that name the leader of an election, with its name; a prefix precedes the name.
   [[nodiscard]] const std::map<std::string, std::string>& elections() const { return elections_; }
   [[nodiscard]] const std::map<std::string, ServerEntry>& servers() const { return servers_; }
   [[nodiscard]] const Leadership& leadership() const { return leadership_; }
-  /// What was decided, and why.
+  /// The decisions and their causes.
   [[nodiscard]] const DecisionLog& decisions() const { return decisions_; }
-  /// Null when it has not announced itself.
+  /// Null if it has not announced itself.
   [[nodiscard]] const ServerEntry* server(const std::string& id) const;
 
  private:

@@ -13,9 +13,9 @@
 
 namespace muster::cluster {
 
-/// Everything that changes what the servers of a cluster share. A command is proposed by the
-/// leader, becomes part of an entry of the log, and is applied by every server with the same
-/// result. `unknown` holds fields that a newer server wrote.
+/// All commands that change the shared state of the servers. The leader proposes a command; it
+/// becomes part of a log entry, and every server applies it with the same result. `unknown` holds
+/// fields of a newer server.
 
 struct ChangeTopology {
   membership::Command command;
@@ -45,13 +45,13 @@ struct StoreRemove {
   bool operator==(const StoreRemove&) const = default;
 };
 
-/// A server says where it is reached and what it understands. Said again, it replaces what was said
-/// before.
+/// A server announces its address and what it supports. A repeated announcement replaces the
+/// earlier one.
 struct AnnounceServer {
   std::string id;
   std::string address;
   std::string version;
-  std::uint64_t level = 1;  ///< As own_level() of that server.
+  std::uint64_t level = 1;  ///< The own_level() of that server.
   std::string unknown;
   bool operator==(const AnnounceServer&) const = default;
 };
@@ -62,7 +62,7 @@ struct ForgetServer {
   bool operator==(const ForgetServer&) const = default;
 };
 
-/// Something that the leader did or met and that changes nothing: it is for the log of decisions.
+/// A note for the log of decisions about an event that changes nothing.
 struct Note {
   DecisionKind kind = DecisionKind::kUnknown;
   std::string subject;
@@ -82,16 +82,16 @@ using Command =
 [[nodiscard]] const char* name(const Command& command);
 
 /// Kinds of commands come in levels: the first release has level 1, and a release that adds kinds
-/// adds a level. Level 2 has SetDrain. This one understands all levels up to own_level().
+/// adds a level. Level 2 has SetDrain. This program supports all levels up to own_level().
 [[nodiscard]] std::uint64_t own_level();
-/// What a server must understand to apply `command`.
+/// The level that a server needs to apply `command`.
 [[nodiscard]] std::uint64_t level(const Command& command);
 
 /// Whether a command may be proposed; kInvalid names the field and the rule.
 [[nodiscard]] Status validate(const Command& command);
 
-/// In the protobuf wire format, as core/membership/codec.h, with the same promises: kCorrupt when
-/// damaged, kUnsupported when a newer server wrote what this one cannot apply.
+/// The protobuf wire format, as in core/membership/codec.h, with the same guarantees: kCorrupt if
+/// damaged, kUnsupported if a newer server wrote a command that this one cannot apply.
 [[nodiscard]] std::string encode(const Command& command);
 [[nodiscard]] Result<Command> decode(std::string_view bytes);
 

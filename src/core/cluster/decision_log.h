@@ -16,8 +16,8 @@ namespace muster::cluster {
 
 /// The latest decisions of a cluster, the same on every server: the last kRecent of all, and of
 /// older ones the last kPerSubject about each subject, so that a storm about some nodes does not
-/// wipe out why another one is where it is. Never more than `capacity` in all: the oldest go
-/// first. Pure; one thread.
+/// erase the history of another one. At most `capacity` in all; the oldest are dropped first. Pure.
+/// Threads: one.
 class DecisionLog {
  public:
   static constexpr std::size_t kRecent = 4096;
@@ -31,37 +31,37 @@ class DecisionLog {
   DecisionLog(DecisionLog&&) = default;
   DecisionLog& operator=(DecisionLog&&) = default;
 
-  /// Gives it the next number. Takes constant time, so that it costs a command next to nothing.
+  /// Adds it with the next number, in constant time, so that it adds little to a command's cost.
   void add(Decision&& decision);
 
   [[nodiscard]] std::size_t size() const { return latest_.size() + older_.size(); }
   [[nodiscard]] std::uint64_t newest() const { return newest_; }
-  /// From here on every decision is here; 0 while there is none.
+  /// From this number on every decision is kept; 0 if there is none.
   [[nodiscard]] std::uint64_t complete_from() const;
   /// Those after `seq`, rising, at most `limit`.
   [[nodiscard]] std::vector<Entry> after(std::uint64_t seq, std::size_t limit) const;
   /// The last `limit`, rising.
   [[nodiscard]] std::vector<Entry> last(std::size_t limit) const;
-  /// All that is known about a subject, rising; those within the last kRecent are found, too, when
-  /// there are more than kPerSubject of them.
+  /// All known decisions about a subject, rising; including those within the last kRecent, even if
+  /// there are more than kPerSubject.
   [[nodiscard]] std::vector<Entry> about(const std::string& subject) const;
 
-  /// The newest of those; null when there is none.
+  /// The newest of those; null if there is none.
   [[nodiscard]] Entry last_about(const std::string& subject) const;
 
-  /// All of them, rising. What was handed out does not change.
+  /// All of them, rising. The result does not change later.
   [[nodiscard]] std::vector<Entry> freeze() const { return last(size()); }
-  /// From a snapshot, rising. kCorrupt when it does not follow.
+  /// Adds one from a snapshot, rising. kCorrupt if it is out of order.
   [[nodiscard]] Status load(Decision decision);
 
  private:
-  /// What is known about one subject: the numbers of its last kPerSubject decisions, rising.
+  /// The known decisions about one subject: the numbers of its last kPerSubject, rising.
   struct Subject {
     std::vector<std::uint64_t> last;
   };
   struct Item {
     Entry entry;
-    Subject* subject;  ///< In `subjects_`, whose elements stay where they are.
+    Subject* subject;  ///< In `subjects_`, whose elements have stable addresses.
   };
 
   void enter(Decision&& decision);
@@ -74,7 +74,7 @@ class DecisionLog {
   std::size_t capacity_;
   std::uint64_t newest_ = 0;
   std::deque<Item> latest_;              ///< The recent ones, without gaps once it is full.
-  std::map<std::uint64_t, Item> older_;  ///< What else is kept.
+  std::map<std::uint64_t, Item> older_;  ///< All other kept ones.
   std::unordered_map<std::string, Subject> subjects_;
 };
 

@@ -8,12 +8,12 @@
 
 namespace muster::cluster {
 
-/// Whoever has been silent for so long is not there. A few announcements long.
+/// A server that has been silent for this long is absent. A few announcements long.
 inline constexpr Duration kAbsentAfter = 10s;
 
-/// Whether a server is there, as its leader knows.
+/// Whether a server is present, as its leader knows.
 enum class Presence {
-  kUnknown,  ///< It has not been heard since the term began, which was a moment ago.
+  kUnknown,  ///< Not heard since the term began, a moment ago.
   kPresent,
   kAbsent,
 };
@@ -22,13 +22,13 @@ enum class Presence {
   if (silence >= kAbsentAfter) return Presence::kAbsent;
   return heard ? Presence::kPresent : Presence::kUnknown;
 }
-/// "follower", "unreachable" or "unknown": the part of a server that does not lead.
+/// "follower", "unreachable" or "unknown": the role of a server that does not lead.
 [[nodiscard]] const char* role_of(Presence presence);
 
-/// When the leader last heard each server, in its term. Pure: told the time; one thread.
+/// When the leader last heard each server, in its term. Pure: the caller passes the time.
 class Reachability {
  public:
-  /// A term began: what was heard in an earlier one says nothing.
+  /// A term began: an earlier term's observations are void.
   void begin(MonoTime now);
   void heard(const std::string& id, MonoTime now) { heard_[id] = now; }
   void forget(const std::string& id) { heard_.erase(id); }
@@ -38,15 +38,15 @@ class Reachability {
     return cluster::presence(silence(id, now), heard_.contains(id));
   }
 
-  /// Whether the leader is better off following: so many other servers are at work, as the engine
+  /// Whether the leader should hand over: `others_at_work` other servers are up, as the engine
   /// shows, and none of them has reached it for `patience`, which is longer than the engine takes
-  /// to notice that one is gone. One alone that was never heard proves nothing, for it would be as
+  /// to notice a loss. A single server that was never heard proves nothing, because it would be as
   /// deaf: two servers would hand over to each other for ever.
   [[nodiscard]] bool deserted(std::size_t others_at_work, Duration patience, MonoTime now) const;
 
  private:
   MonoTime began_{};
-  std::map<std::string, MonoTime> heard_;  ///< At most one for each server that announced itself.
+  std::map<std::string, MonoTime> heard_;  ///< At most one for each announced server.
 };
 
 }  // namespace muster::cluster

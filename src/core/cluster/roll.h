@@ -8,8 +8,8 @@
 
 namespace muster::cluster {
 
-/// What the leader has to tell of the other servers: who is not heard any more, and who is back.
-/// Each is told once, also by the next leader: what was told last is in the log of decisions. Pure.
+/// The leader's notes about servers that are no longer heard, and those that are back. Each is
+/// reported once, also by the next leader: the log of decisions has the last report. Pure.
 [[nodiscard]] std::vector<Note> arrivals_and_departures(const ClusterState& state,
                                                         const Reachability& reachability,
                                                         const std::string& leader, MonoTime now);

@@ -14,10 +14,10 @@
 
 namespace muster::cluster {
 
-/// A cluster's state at one moment, in parts of bounded size. The state goes on changing meanwhile:
-/// making this costs some nanoseconds a node, each part about a millisecond, and what changes while
-/// it is held is copied once. Parts are in the protobuf wire format; unknown fields survive.
-/// Belongs to the thread of the state.
+/// A cluster's state at one moment, in parts of bounded size, while the state goes on changing.
+/// Making this costs some nanoseconds per node, each part about a millisecond, and data that
+/// changes while it is held is copied once. Parts are in the protobuf wire format; unknown fields
+/// survive. Threads: that of the state.
 class SnapshotParts {
  public:
   explicit SnapshotParts(ClusterState& state, std::size_t part_bytes = 256 * 1024);
@@ -27,7 +27,7 @@ class SnapshotParts {
 
  private:
   std::size_t part_bytes_;
-  std::string header_;  ///< Everything that there is one of; empty once it was handed out.
+  std::string header_;  ///< All single items; empty once it was returned.
   std::vector<std::pair<std::string, ServerEntry>> servers_;
   std::size_t next_server_ = 0;
   std::vector<std::pair<NodeId, TopologyVersion>> drains_;
@@ -40,12 +40,12 @@ class SnapshotParts {
   std::optional<std::pair<std::string, KvEntry>> next_key_;
 };
 
-/// Puts parts together again, in the order in which they were made. kCorrupt when they do not fit
-/// together, kUnsupported when a newer server wrote them.
+/// Assembles parts in the order in which they were made. kCorrupt if they do not fit together,
+/// kUnsupported if a newer server wrote them.
 class SnapshotAssembler {
  public:
   Status add(std::string_view part);
-  /// The state; nothing is to be added afterwards.
+  /// Returns the state; add nothing afterwards.
   [[nodiscard]] Result<ClusterState> finish();
 
  private:

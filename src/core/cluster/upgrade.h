@@ -12,16 +12,16 @@
 
 namespace muster::cluster {
 
-/// Whether every server that is there understands commands of `level`; kUnsupported names one that
-/// does not. The leader asks before it proposes one: so servers are upgraded one by one, and can be
-/// taken back one by one, until the last one has been upgraded and something new was used. Nothing
-/// waits for one that is not there: should it come back too old for what was written meanwhile, it
-/// stops and says so.
+/// Whether every present server supports commands of `level`; kUnsupported names one that does not.
+/// The leader checks this before it proposes one. So servers can be upgraded, and rolled back, one
+/// by one, until the last one has been upgraded and a new feature was used. An absent server is not
+/// waited for: if it comes back too old for what was written in the meantime, it stops and reports
+/// that.
 [[nodiscard]] Status understood_by_all(std::uint64_t level,
                                        const std::map<std::string, ServerEntry>& servers,
                                        const Reachability& reachability, MonoTime now);
 
-/// Whether a server has announced itself as just that.
+/// Whether a server has announced exactly this.
 [[nodiscard]] bool same(const ServerEntry& known, const AnnounceServer& said);
 
 }  // namespace muster::cluster

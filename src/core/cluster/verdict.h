@@ -8,25 +8,25 @@
 
 namespace muster::cluster {
 
-/// What a server knows about itself when it is asked how it is.
+/// A server's knowledge about its own health.
 struct HealthSight {
   std::string waiting;         ///< Why it has no state yet; empty once it has.
   std::string engine;          ///< Which kind: "etcd", "managed" …
-  std::string engine_trouble;  ///< What the engine itself says is wrong; empty: nothing.
+  std::string engine_trouble;  ///< The engine's own report of trouble; empty: none.
   Duration age{0};             ///< Since it last knew that nothing newer existed.
   bool leader_known = false;
   std::map<std::string, Presence> servers{};  ///< All of them, by id.
 };
 
-/// Whether a server can be relied on, and why not. One answer for every place that shows it.
+/// Whether a server is healthy, and why not. The same verdict is shown everywhere.
 struct Verdict {
   bool healthy = false;
-  /// One sentence. When healthy: what is missing all the same, or empty.
+  /// One sentence. For a healthy server: what is missing nevertheless, or empty.
   std::string reason;
   bool operator==(const Verdict&) const = default;
 };
 
-/// A server that has not heard from its engine for so long is not to be relied on.
+/// A server that has not heard from its engine for this long is unhealthy.
 inline constexpr Duration kOutOfTouch = 10s;
 
 [[nodiscard]] Verdict judge(const HealthSight& sight);

@@ -19,15 +19,15 @@ namespace muster::cluster {
 
 using membership::LogTime;
 
-/// The place in the log that changed a key: entry index, then position in the entry. 0 is never
-/// one. Rises with every change of the whole store.
+/// The place in the log that changed a key: entry index, then position in the entry. Never 0. Rises
+/// with every change of the whole store.
 using KvRevision = std::uint64_t;
 inline constexpr unsigned kPositionBits = 16;
 [[nodiscard]] constexpr KvRevision kv_revision(std::uint64_t index, std::size_t position) {
   return index << kPositionBits | position;
 }
 
-/// What may be stored. Checked before a write is proposed, never when it is applied.
+/// The limits of the store. Checked before a write is proposed, never when it is applied.
 inline constexpr std::size_t kKeyBytesMax = 1024;
 inline constexpr std::size_t kValueBytesMax = 256 * 1024;
 inline constexpr std::size_t kStoreBytesMax = 256 * 1024 * 1024;
@@ -49,22 +49,22 @@ struct AtRevision {
   KvRevision revision = 0;
   bool operator==(const AtRevision&) const = default;
 };
-/// What must hold of a key for a write to happen.
+/// The condition on a key for a write.
 using KvCondition = std::variant<AnyVersion, Absent, AtRevision>;
 
-/// One change. `value` is null when the key was removed.
+/// One change. `value` is null if the key was removed.
 struct KvEvent {
   std::string key;
   KvEntry entry;
   [[nodiscard]] bool removed() const { return entry.value == nullptr; }
 };
 
-/// Keys with values and revisions: the store that musterd serves, as every replica has it.
+/// Keys with values and revisions: the store that musterd serves, as every replica holds it.
 ///
-/// Guarantees: the same writes at the same places give the same content everywhere; a refused
-/// write changes nothing. Remembers its latest changes, within bounds, so that a watch can resume;
-/// how far back that reaches may differ between replicas.
-/// Pure; one thread.
+/// Guarantees: the same writes at the same places give the same content everywhere; a
+/// refused write changes nothing. It remembers its latest changes, within limits, so that a
+/// watch can resume; how far back that reaches may differ between replicas. Pure. Threads:
+/// one.
 class VersionedKv {
  public:
   class Image;
@@ -73,16 +73,16 @@ class VersionedKv {
   VersionedKv(VersionedKv&&) = default;
   VersionedKv& operator=(VersionedKv&&) = default;
 
-  /// Null when there is none. Valid until the next change.
+  /// Null if there is none. Valid until the next change.
   [[nodiscard]] const KvEntry* find(const std::string& key) const;
   [[nodiscard]] Status check(const std::string& key, const KvCondition& when) const;
 
   void put(const std::string& key, std::string value, KvRevision revision, LogTime time);
-  /// False when there is no such key.
+  /// False if there is no such key.
   bool remove(const std::string& key, KvRevision revision, LogTime time);
 
-  /// Calls `f(key, entry)` for keys that begin with `prefix` and come after `after`, in byte
-  /// order, until it returns false.
+  /// Calls `f(key, entry)` for the keys with `prefix` after `after`, in byte order, until it
+  /// returns false.
   template <typename F>
   void scan(std::string_view prefix, const std::string& after, F&& f) const {
     const bool from_start = prefix.compare(after) > 0;
@@ -111,10 +111,10 @@ class VersionedKv {
     }
   }
 
-  /// The content as it is now, to be read bit by bit while this goes on changing.
+  /// The content as it is now, to be read piece by piece while the store changes.
   [[nodiscard]] std::unique_ptr<Image> freeze();
 
-  /// From a snapshot. kCorrupt when a key comes twice or a revision is above `revision`.
+  /// Adds one from a snapshot. kCorrupt if a key comes twice or a revision is above `revision`.
   Status load(std::string key, KvEntry entry);
   Status finish_load(KvRevision revision);
 
@@ -135,8 +135,8 @@ class VersionedKv {
   KvRevision forgotten_ = 0;  ///< Changes up to here are no longer all in the history.
 };
 
-/// The content at one moment, key by key. Costs nothing to make; while it is read, each key that
-/// changes ahead of it is kept once as it was. One thread, that of the store.
+/// The content at one moment, key by key. It costs nothing to make; while it is read, each key that
+/// changes ahead of it is copied once. Threads: that of the store.
 class VersionedKv::Image {
  public:
   Image(std::shared_ptr<const Entries> entries, std::shared_ptr<Preserved> preserved,

@@ -20,21 +20,21 @@ struct ElectionConfig {
   WorkerId id;
   Incarnation incarnation;  ///< New for every start of a process.
   LeaseTerms terms;
-  Duration interval = 5s;    ///< Between two heartbeats: renewals or looks at the state.
+  Duration interval = 5s;    ///< Between two heartbeats: renewals or reads of the state.
   Duration jitter = 1s;      ///< Added to each interval, uniform from zero.
   Duration retry_wait = 1s;  ///< After a failed request, jittered by half; at most an interval.
-  /// How long a worker that is not first in line waits for those before it, uniform from half.
+  /// How long a worker that is not first waits for those before it, uniform from half.
   Duration turn_wait = 1s;
 };
 
-/// What the machine asks its driver to do. One request at a time: the next comes only after the
-/// answer to the last. The instant at which a request is returned counts as its send, so the
-/// driver sends at once.
+/// The machine's requests to its driver. One at a time: the next one comes only after the answer to
+/// the last. The moment at which a request is returned counts as its send, so the driver must send
+/// it at once.
 struct ReadState {
   std::optional<Revision> unless;
 };
 struct WriteState {
-  LeaderState state;           ///< The driver adds what only people read: times, pod, workers.
+  LeaderState state;           ///< The driver adds data for people: times, pod, workers.
   std::optional<Revision> at;  ///< Only at this revision; empty: only if there is none.
 };
 struct ReadFloor {};
@@ -46,31 +46,31 @@ struct RaiseFloor {
 struct ListWorkers {};
 using ElectionRequest = std::variant<ReadState, WriteState, ReadFloor, RaiseFloor, ListWorkers>;
 
-/// Answers. A state that does not decode is seen with its revision and a problem.
+/// Answers. An undecodable state has its revision and a problem.
 struct SeenState {
   Revision revision;
   std::optional<LeaderState> state;
   std::string problem;
-  Epoch salvaged;  ///< Of a state that does not decode.
+  Epoch salvaged;  ///< Of an undecodable state.
 };
 struct SeenFloor {
   Revision revision;
   Epoch floor;
   Duration lease_max{};
-  std::string problem;  ///< Not empty: unreadable, `floor` means nothing.
+  std::string problem;  ///< Not empty: unreadable, `floor` is meaningless.
   bool newer = false;   ///< Unreadable because a later version wrote it.
 };
 
 enum class LossReason {
-  kReleased,      ///< It was given up in order.
-  kLeftToExpire,  ///< It was given up, and nothing was released: the work may still be running.
-  kExpired,       ///< The own deadline passed without a confirmed renewal.
-  kReplaced,      ///< Another holder stands in the store.
-  kStateLost,     ///< The state vanished, does not decode, or went back.
+  kReleased,      ///< It was handed over cleanly.
+  kLeftToExpire,  ///< It was given up without a release: the work may still run.
+  kExpired,       ///< The deadline passed without a confirmed renewal.
+  kReplaced,      ///< The store names another holder.
+  kStateLost,     ///< The state vanished, is undecodable, or went back.
 };
 [[nodiscard]] const char* to_string(LossReason reason);
 
-/// What happened, for plugins, people and metrics.
+/// The events, for plugins, people and metrics.
 struct BecameLeader {
   Epoch epoch;
   MonoTime deadline;
@@ -100,7 +100,7 @@ struct DuplicateWorker {
   Incarnation other;
 };
 struct Resigned {
-  bool released;  ///< The store says so; false when there was nothing to release any more.
+  bool released;  ///< Confirmed by the store; false if there was nothing to release.
 };
 using ElectionEvent =
     std::variant<BecameLeader, LeaseRenewed, LostLeadership, LeaderChanged, ElectionStarted,
@@ -114,45 +114,45 @@ struct ElectionStep {
 struct ResignOptions {
   bool stop = false;  ///< Never campaign again; otherwise only not before hold_off.
   Duration hold_off{0};
-  std::optional<WorkerId> preferred;  ///< Who should follow.
-  /// The work may still be running: end the term here, write no receipt, let the lease run out.
+  std::optional<WorkerId> preferred;  ///< The preferred successor.
+  /// The work may still run: end the term here, write no receipt, let the lease expire.
   bool without_receipt = false;
 };
 
-/// One worker's part in the election of one namespace: a function of what it was told and when,
-/// copyable, without I/O, clock or locks. The rules it keeps are E1–E7 of docs/architecture.md.
+/// One worker's part in one election: a function of its input and the time, copyable, without I/O,
+/// clock or locks. It keeps the rules E1–E7 of docs/architecture.md.
 ///
-/// It promises: while leads() is true here, it is true for no other worker of the namespace,
-/// provided the store's compare-and-swap is atomic and clock rates differ by less than the drift;
-/// and no epoch is ever used by two terms. It promises nothing to work that outlives its deadline
-/// unasked: that is what fences at the resource are for.
+/// Guarantees: while leads() is true here, it is true for no other worker of the election, provided
+/// the store's compare-and-swap is atomic and clock rates differ by less than the drift; and no
+/// epoch is ever used by two terms. Not guaranteed: anything about work that outlives its deadline
+/// without checking; fences at the resource are for that.
 class Election {
  public:
   Election(ElectionConfig config, Random random);
 
-  /// Compared with the deadline at the moment of asking: there is no flag that could go stale.
+  /// Compares the deadline with the moment of the call: there is no flag that could be stale.
   [[nodiscard]] bool leads(MonoTime now) const;
-  /// The term begun last, also after its deadline has passed; none when it was ended.
+  /// The epoch of the last term, also after its deadline; none after its end.
   [[nodiscard]] std::optional<Epoch> term_epoch() const;
   [[nodiscard]] std::optional<MonoTime> deadline() const;
-  /// The highest epoch that this worker has seen a state with.
+  /// The highest epoch of any state that this worker has seen.
   [[nodiscard]] Epoch epoch() const { return seen_epoch_; }
-  /// The holder as last read or written, while its lease, as seen from here, has not ended.
+  /// The holder as last read or written, unless its lease, as observed here, has ended.
   [[nodiscard]] std::optional<WorkerId> leader(MonoTime now) const;
-  /// Until when leader() holds, unless it renews; in the past when nobody is known to lead.
+  /// The time until which leader() is valid without a renewal; in the past without a known leader.
   [[nodiscard]] MonoTime leader_until() const;
   [[nodiscard]] const std::optional<LeaderState>& last_state() const { return known_.state; }
-  /// When wake() is due. While a request is under way it is due too: it notices a lapsed term.
+  /// When wake() is due. It is due during a request, too: it detects a lapsed term.
   [[nodiscard]] MonoTime wake_at() const;
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
   [[nodiscard]] bool stopped() const { return stopped_; }
 
   /// The heartbeat. Spurious calls are harmless; a push from the store is one.
   ElectionStep wake(MonoTime now);
-  /// Time has passed and no request may be made now: notices a lapsed term, no more.
+  /// Time has passed and no request may be made now: only detects a lapsed term.
   ElectionStep tick(MonoTime now);
-  /// An older copy took the store's place, or another store. To be called before any answer is
-  /// passed on that was given after that.
+  /// An older copy, or another store, took the store's place. Call it before passing on any later
+  /// answer.
   ElectionStep store_went_back(MonoTime now);
   ElectionStep state_read(Result<SeenState> seen, MonoTime now);
   ElectionStep state_written(Result<Revision> written, MonoTime now);
@@ -160,10 +160,10 @@ class Election {
   ElectionStep floor_raised(Result<Revision> written, MonoTime now);
   ElectionStep workers_listed(Result<std::vector<WorkerId>> workers, MonoTime now);
 
-  /// Ends the term here and now, and then in the store. The caller has stopped its work before.
+  /// Ends the term here and now, and then in the store. Requires: the work was stopped before.
   ElectionStep resign(ResignOptions options, MonoTime now);
-  /// The epochs of coming terms are higher than this: the work was led elsewhere before, and
-  /// nothing in this store tells so.
+  /// Future terms have higher epochs than this: the work was led elsewhere before, which this store
+  /// does not show.
   void rise_above(Epoch epoch) { above_ = std::max(above_, epoch); }
   /// A worker that is not eligible observes and never campaigns.
   ElectionStep set_eligible(bool eligible, MonoTime now);
@@ -177,14 +177,14 @@ class Election {
     Epoch epoch;
     MonoTime deadline;
   };
-  /// A write that was sent and not yet settled. All of them are at the revision `known_`.
+  /// A write that was sent and is not settled yet. All of them are at the revision `known_`.
   struct Sent {
     Nonce nonce;
-    MonoTime at;  ///< From when a lease that it begins or renews is counted.
+    MonoTime at;  ///< The start of the lease that it begins or renews.
     WriteKind kind;
     Epoch epoch;
   };
-  /// The state as last read or written. Without a revision it did not exist.
+  /// The state as last read or written. Without a revision there was none.
   struct Known {
     bool read = false;
     std::optional<Revision> revision;
@@ -245,23 +245,23 @@ class Election {
   MonoTime wake_at_ = MonoTime::min();
   std::optional<Term> term_;
   Epoch seen_epoch_;
-  Incarnation seen_holder_;  ///< Of that epoch; empty when it is not known.
+  Incarnation seen_holder_;  ///< Of that epoch; empty if unknown.
   Known known_;
-  Incarnation reported_twin_;  ///< A second process with our id, once it was reported.
+  Incarnation reported_twin_;  ///< A reported second process with this id.
   LeaseObserver observer_;
   std::vector<Sent> sent_;
-  LeaderState writing_;        ///< What the last of them says.
+  LeaderState writing_;        ///< The content of the last one.
   Epoch next_epoch_;           ///< Being acquired.
-  MonoTime campaign_began_{};  ///< When the floor was about to be raised for it.
+  MonoTime campaign_began_{};  ///< Just before the floor was raised for it.
   Epoch above_;                ///< By rise_above().
-  /// The floor as last read, until it is used; a floor without a revision did not exist.
+  /// The floor as last read, until it is used; without a revision there was none.
   std::optional<Floor> floor_;
-  std::optional<Revision> raised_;  ///< The floor as this worker wrote it last.
-  /// State and floor that may hide a leader, as last read, and since when they are what they are.
+  std::optional<Revision> raised_;  ///< The floor as this worker last wrote it.
+  /// State and floor that may hide a leader, as last read, and since when they have been unchanged.
   std::optional<Revision> doubted_state_;
   std::optional<Revision> doubted_floor_;
   MonoTime doubted_since_{};
-  /// The store went back, and no lease that was running then can run longer than this.
+  /// The store went back; no lease that was running then lasts longer than this.
   MonoTime doubted_until_ = MonoTime::min();
   Duration longest_lease_seen_{0};
   std::optional<MonoTime> turn_at_;

@@ -10,8 +10,8 @@ namespace muster {
 
 enum class EpochVerdict {
   kAccepted,
-  kAcceptedLate,  ///< By grace: worth a warning.
-  kRejected,      ///< From a leader that has been replaced.
+  kAcceptedLate,  ///< In the grace period: logged as a warning.
+  kRejected,      ///< From a replaced leader.
 };
 
 [[nodiscard]] const char* to_string(EpochVerdict verdict);
@@ -22,30 +22,30 @@ struct EpochFenceOptions {
   bool operator==(const EpochFenceOptions&) const = default;
 };
 
-/// What a dispatcher stamps on a task.
+/// The dispatcher's stamp on a task.
 struct TaskStamp {
   Epoch epoch;
   WallTime created_at;  ///< By the dispatcher's clock.
 };
 
-/// Keeps a worker from running tasks of a leader that has been replaced. A task below the last
-/// known epoch is rejected and counted; one above raises it. For `grace` after the epoch was seen
-/// to rise, a task of exactly the epoch before is still accepted if it was created within `grace`
-/// of now, so that a hand-over loses no work in flight. The first epoch a fence learns opens no
-/// grace: it saw no change.
+/// Keeps a worker from running tasks of a replaced leader. A task below the last known epoch is
+/// rejected and counted; a task above it raises the epoch. For `grace` after the epoch was seen to
+/// rise, a task of exactly the previous epoch is still accepted if it was created within `grace` of
+/// now, so that a hand-over loses no work in flight. The first epoch that a fence learns opens no
+/// grace period, because it is not a change.
 ///
-/// Not guaranteed: exclusion. A graced task may run beside the new leader's, `created_at` is a
-/// claim of another clock, and epochs are believed as stamped. What must never be written by a
-/// replaced leader takes an EpochGuard. Disabled, the fence accepts everything and neither counts
-/// nor learns. Pure; one thread.
+/// Not guaranteed: exclusion. A task in the grace period may run beside the new leader's,
+/// `created_at` comes from another clock, and stamped epochs are believed. Use an EpochGuard for
+/// writes that a replaced leader must never make. A disabled fence accepts everything and neither
+/// counts nor learns. Pure. Threads: one.
 class EpochFence {
  public:
   explicit EpochFence(EpochFenceOptions options = {}) : options_(options) {}
 
-  /// Leadership is at `epoch`, by what the coordinator says. Lower ones are ignored.
+  /// The coordinator reports `epoch` as the current one. Lower ones are ignored.
   void learn(Epoch epoch, MonoTime now);
 
-  /// May this task run? `now` and `wall_now` are the same moment on this worker's two clocks.
+  /// Whether the task may run. `now` and `wall_now` are one moment on this worker's two clocks.
   [[nodiscard]] EpochVerdict check(const TaskStamp& task, MonoTime now, WallTime wall_now);
 
   [[nodiscard]] Epoch last_known() const { return last_known_; }
@@ -63,9 +63,9 @@ class EpochFence {
   std::uint64_t accepted_late_ = 0;
 };
 
-/// Stands before a resource and admits a write only if no higher epoch has written before. No
-/// grace, no clock, no way to switch it off. The resource must keep highest() as durably as the
-/// data it guards, and hand it in again at start. Pure; one thread.
+/// Protects a resource: admits a write only if no higher epoch has written before. It has no grace
+/// period, no clock, and cannot be switched off. The resource must store highest() as durably as
+/// its data, and pass it in at start. Pure. Threads: one.
 class EpochGuard {
  public:
   explicit EpochGuard(Epoch highest = Epoch{}) : highest_(highest) {}

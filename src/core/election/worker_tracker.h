@@ -10,9 +10,9 @@
 
 namespace muster {
 
-/// Who is in, as the leader sees it: a worker is live while its file keeps changing, by this
-/// machine's clock. What the files say about time, and what the store's clock says, does not
-/// count. Pure; one thread.
+/// The leader's view of the live workers: a worker is live while its file keeps changing, by
+/// this machine's clock. Times in the files, and the store's clock, do not count. Pure. Threads:
+/// one.
 class WorkerTracker {
  public:
   explicit WorkerTracker(Duration timeout) : timeout_(timeout) {}
@@ -23,7 +23,7 @@ class WorkerTracker {
   };
   struct Changes {
     std::vector<WorkerId> appeared;
-    std::vector<WorkerId> timed_out;  ///< The file is still there, and fell silent under our eyes.
+    std::vector<WorkerId> timed_out;  ///< The file still exists, and fell silent while observed.
     std::vector<WorkerId> left;       ///< The file is gone, or says that its worker stopped.
     [[nodiscard]] bool any() const {
       return !appeared.empty() || !timed_out.empty() || !left.empty();
@@ -43,11 +43,11 @@ class WorkerTracker {
     Revision revision;
     Duration silence;
   };
-  /// The files of workers that are not live, with how long they have not changed.
+  /// The files of workers that are not live, with the time since their last change.
   [[nodiscard]] std::vector<Silent> silent(MonoTime now) const;
-  /// Nobody looks for a while, as when another worker leads. Who falls silent meanwhile is found at
-  /// the next look, and not counted: the leader of that time has. `live` is whom that leader named
-  /// last, if it named anybody: of files not seen before, others' count only once they change.
+  /// Observation pauses, as when another worker leads. Workers that fall silent meanwhile are found
+  /// later and not counted, because that leader has counted them. `live` is that leader's last
+  /// list, if any: files not seen before, other than of these workers, count only once they change.
   void look_away(std::optional<std::vector<WorkerId>> live);
 
  private:

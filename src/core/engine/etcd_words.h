@@ -15,26 +15,26 @@ struct EtcdVersion {
 };
 inline constexpr EtcdVersion kOldestEtcd{3, 4, 0};
 
-/// From what `etcd --version` prints; nothing when it is not etcd that printed it.
+/// Parses the output of `etcd --version`; nothing if it is not etcd's.
 [[nodiscard]] std::optional<EtcdVersion> parse_etcd_version(std::string_view text);
 [[nodiscard]] std::string to_string(const EtcdVersion& version);
 
-/// One line of etcd's log (zap's JSON), as far as people care.
+/// One line of etcd's log (zap's JSON), reduced to what people need.
 struct EtcdLogLine {
   enum class Level { kInfo, kWarn, kError, kFatal };
   Level level = Level::kInfo;
   std::string text;  ///< Message and error, without stack traces.
 };
-/// Lines that are no JSON, such as a panic of the Go runtime, are taken as errors.
+/// Lines that are not JSON, such as a panic of the Go runtime, count as errors.
 [[nodiscard]] EtcdLogLine parse_etcd_log(std::string_view line);
 
-/// Why etcd ended, in a sentence that says what to do about it.
+/// Why etcd ended, in a sentence that says what to do.
 struct Diagnosis {
   std::string sentence;
-  bool permanent = false;  ///< Starting it again cannot help.
+  bool permanent = false;  ///< A restart cannot help.
 };
-/// `last_error` is the text of the last line above kWarn, or of the last one. `directory` is where
-/// its data are and `listen` where it was to be reached by its peers, for the sentence.
+/// `last_error` is the text of the last line above kWarn, or of the last line. `directory` has its
+/// data and `listen` is its peer address, for the sentence.
 [[nodiscard]] Diagnosis diagnose(std::string_view last_error, const std::string& directory,
                                  const std::string& listen);
 

@@ -5,8 +5,8 @@
 
 namespace muster::engine {
 
-/// Says why the members of an engine cannot agree, and what to do: `up` tells of each server by
-/// name whether it answers. "no quorum: 1 of 3 servers up; start s2 or s3". Pure.
+/// Why the members of an engine cannot agree, and what to do. `up` says of each server by name
+/// whether it answers. "no quorum: 1 of 3 servers up; start s2 or s3". Pure.
 [[nodiscard]] std::string quorum_words(const std::map<std::string, bool>& up);
 
 }  // namespace muster::engine

@@ -19,7 +19,7 @@ struct CircuitBreakerOptions {
   bool operator==(const CircuitBreakerOptions&) const = default;
 };
 
-/// A change of state, for the caller to report. `failure_count` is what had led to it.
+/// A change of state, for the caller to report. `failure_count` is the count that led to it.
 struct CircuitTransition {
   CircuitState from;
   CircuitState to;
@@ -34,18 +34,18 @@ struct CircuitBreakerStatus {
   std::uint64_t trips;
 };
 
-/// Spares a failing store, and costs nobody a lease.
+/// Reduces requests to a failing store, and never costs a leader its lease.
 ///
-/// Closed, every attempt at a heartbeat is allowed, the quick repetitions of a failed one included.
-/// Those count as one failure per heartbeat interval: otherwise a short outage would open the
-/// circuit. After `failure_threshold` failures in a row it is open: nothing is repeated quickly,
-/// and one attempt per heartbeat interval looks whether the store is back. After `reset_timeout` it
-/// is half-open: `half_open_max_attempts` attempts are allowed as if it were closed; when all of
-/// them failed it is open again. A success closes it, whatever its state.
+/// Closed: every attempt at a heartbeat is allowed, including quick retries. Those count as
+/// one failure per heartbeat interval; otherwise a short outage would open the circuit. Open,
+/// after `failure_threshold` failures in a row: no quick retries, one attempt per heartbeat
+/// interval. Half-open, after `reset_timeout`: `half_open_max_attempts` attempts are allowed
+/// as if it were closed; if all of them fail, it is open again. A success closes it in any
+/// state.
 ///
-/// Whoever leads is always allowed to renew. The caller makes one attempt at a time and reports its
-/// outcome. Every change of state is returned by the call that made it, so events and status cannot
-/// disagree. Pure; one thread.
+/// A leader is always allowed to renew. The caller makes one attempt at a time and reports its
+/// outcome. The call that causes a change of state returns it, so events and status cannot
+/// disagree. Pure. Threads: one.
 class CircuitBreaker {
  public:
   struct Permit {
@@ -53,10 +53,10 @@ class CircuitBreaker {
     std::optional<CircuitTransition> transition;
   };
 
-  /// Both numbers of `options` must be positive.
+  /// Requires: both numbers of `options` are positive.
   CircuitBreaker(CircuitBreakerOptions options, Duration heartbeat_interval);
 
-  /// Asked before each attempt; one that is allowed begins at `now`.
+  /// Call before each attempt; an allowed attempt begins at `now`.
   [[nodiscard]] Permit ask(MonoTime now, bool leads);
   [[nodiscard]] std::optional<CircuitTransition> success(MonoTime now);
   [[nodiscard]] std::optional<CircuitTransition> failure(MonoTime now);

@@ -9,25 +9,25 @@
 
 namespace muster {
 
-/// A token bucket for each client, in bounded memory. A client is forgotten only once its bucket
-/// is full again, when forgetting changes nothing. While every place is taken by clients still
-/// refilling, newcomers share one bucket: a flood of names slows newcomers down, never those
-/// already known, and gains nothing for its sender.
+/// A token bucket for each client, in bounded memory. A client is forgotten only when its bucket is
+/// full again, so forgetting changes nothing. While all places are taken by clients that are still
+/// refilling, newcomers share one bucket: a flood of names slows newcomers down, never known
+/// clients, and gains nothing for its sender.
 ///
-/// The names must not be the client's to choose: a certificate's identity, or else an address.
-/// One thread.
+/// Requires: clients cannot choose their names: a certificate's identity, or else an address.
+/// Threads: one.
 class ClientLimiter {
  public:
   struct Options {
     Rate each;
-    Rate newcomers;  ///< Shared by all who find no place.
+    Rate newcomers;  ///< Shared by all clients without a place.
     std::size_t clients_max = 65'536;
   };
 
   ClientLimiter(Options options, MonoTime now)
       : options_(options), table_(options.clients_max), newcomers_(options.newcomers, now) {}
 
-  /// The bucket that speaks for this client now. Valid until the next call.
+  /// The bucket of this client now. Valid until the next call.
   [[nodiscard]] TokenBucket& bucket(std::string_view client, MonoTime now) {
     TokenBucket* own = table_.find_or_add(
         client, [&] { return TokenBucket(options_.each, now); },

@@ -14,19 +14,19 @@ namespace muster {
 
 /// One Value per client, for at most `capacity` clients, however many come.
 ///
-/// When the table is full a newcomer takes the place of the least recently used client, but only
-/// if that one's value may be forgotten, which the caller decides: a bucket that is full again, a
-/// count that is zero. Otherwise the newcomer gets no entry. So nobody is ever better off for
-/// having been evicted, which plain eviction would allow: a client with more names than the table
-/// has places would find a fresh limit at each return. Only the least recently used entry is looked
-/// at, so every call takes constant time; entries known to be done are best erased at once.
+/// In a full table a newcomer takes the place of the least recently used client, but only if the
+/// caller allows that client's value to be forgotten: a bucket that is full again, a count of zero.
+/// Otherwise the newcomer gets no entry. So no client gains by being evicted, which plain eviction
+/// would allow: a client with more names than the table has places would find a fresh limit each
+/// time. Only the least recently used entry is examined, so every call takes constant time;
+/// finished entries should be erased at once.
 ///
 /// Memory is bounded in the number of clients; the caller bounds the length of their names.
-/// One thread.
+/// Threads: one.
 template <typename Value>
 class ClientTable {
  public:
-  /// `capacity` must not be 0.
+  /// Requires: `capacity` is not 0.
   explicit ClientTable(std::size_t capacity) : capacity_(capacity) { MUSTER_CHECK(capacity > 0); }
   ClientTable(const ClientTable&) = delete;
   ClientTable& operator=(const ClientTable&) = delete;
@@ -39,8 +39,8 @@ class ClientTable {
     return &found->second->value;
   }
 
-  /// As find, but a client that is not there yet is added with `make()`. Null when the table is
-  /// full and `forgettable(value)` denies the least recently used entry.
+  /// Like find, but adds a missing client with `make()`. Null if the table is full and
+  /// `forgettable(value)` denies the least recently used entry.
   template <typename Make, typename Forgettable>
   [[nodiscard]] Value* find_or_add(std::string_view client, Make make, Forgettable forgettable) {
     if (Value* known = find(client)) return known;

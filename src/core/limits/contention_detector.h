@@ -9,33 +9,33 @@ namespace muster {
 
 struct ContentionOptions {
   bool enabled = true;
-  double threshold = 2.0;  ///< More intervals than this from one heartbeat to the next.
+  double threshold = 2.0;  ///< A longer time, in intervals, from one heartbeat to the next is late.
   Duration rate_limit = 30s;
   bool operator==(const ContentionOptions&) const = default;
 };
 
-/// What an operator is told: from one heartbeat to the next it took `ratio` times as long as it
-/// should.
+/// The report for an operator: the time from one heartbeat to the next was `ratio` times the
+/// interval.
 struct ContentionEvent {
   Duration duration;
   Duration expected;
   double ratio;
 };
 
-/// Notices contention: heartbeats that come late, because the store is slow or this process is. The
-/// time from one heartbeat that succeeded to the next is compared with the interval, as etcd does,
-/// and not only when it has succeeded: a lease may be lost soon. So neither request timeouts nor
-/// repetitions hide a slow store.
+/// Detects contention: heartbeats that come late, because the store or this process is slow. It
+/// compares the time from one successful heartbeat to the next with the interval, as etcd does, and
+/// does so before the next one has succeeded, because a lease may be lost soon. So neither request
+/// timeouts nor retries hide a slow store.
 ///
-/// Every occurrence is counted, at most one per interval; events are at most one per `rate_limit`,
-/// so that a slow store does not flood its operators. Switched off, it neither counts nor reports.
-/// Pure; one thread.
+/// Every occurrence is counted, at most one per interval; events come at most once per
+/// `rate_limit`, so that a slow store does not flood its operators. Switched off, it neither counts
+/// nor reports. Pure. Threads: one.
 class ContentionDetector {
  public:
-  /// `heartbeat_interval` must be positive.
+  /// Requires: `heartbeat_interval` is positive.
   ContentionDetector(ContentionOptions options, Duration heartbeat_interval);
 
-  /// To be told of every attempt at a heartbeat: when it began, and when it ended.
+  /// Call for every attempt at a heartbeat, with its beginning and end.
   [[nodiscard]] std::optional<ContentionEvent> attempted(MonoTime began, MonoTime ended,
                                                          bool succeeded);
 

@@ -10,14 +10,14 @@
 
 namespace muster {
 
-/// Durations sorted into fixed buckets, such as `electionDurationHistogram`. Bucket i counts what
-/// is at most its bound and above the one before; one more bucket counts what exceeds them all.
-/// Counts are not cumulative. Pure; one thread.
+/// Durations sorted into fixed buckets, such as `electionDurationHistogram`. Bucket i counts
+/// durations up to its bound and above the previous one; one more bucket counts longer ones. Counts
+/// are not cumulative. Pure. Threads: one.
 class Histogram {
  public:
   using Milliseconds = std::chrono::milliseconds;
 
-  /// From one fast request to a failover that went wrong.
+  /// Buckets from one fast request to a failed failover.
   [[nodiscard]] static Histogram for_elections();
 
   /// `bounds` must be strictly rising and not empty.
@@ -26,7 +26,7 @@ class Histogram {
   void observe(Duration value);
 
   [[nodiscard]] std::span<const Milliseconds> bounds() const { return bounds_; }
-  /// One longer than bounds(): the last counts what exceeds every bound.
+  /// One longer than bounds(): the last count is for durations above every bound.
   [[nodiscard]] std::span<const std::uint64_t> counts() const { return counts_; }
   [[nodiscard]] std::uint64_t count() const { return count_; }
   [[nodiscard]] Duration sum() const { return sum_; }

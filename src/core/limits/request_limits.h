@@ -14,17 +14,17 @@
 
 namespace muster {
 
-/// What clients may ask how often.
+/// The calls with rate limits.
 enum class LimitedCall {
   kHeartbeat,
   kRegister,
   kDeregister,
   kGetTopology,
-  kRead,   ///< Of what is stored.
-  kWrite,  ///< Any other change; counted for all clients together only.
+  kRead,   ///< A read of the store.
+  kWrite,  ///< Any other change; only the total of all clients is limited.
 };
 
-/// PER_MINUTE:BURST, such as 10:5. kInvalid when it is not that.
+/// Parses PER_MINUTE:BURST, such as 10:5. kInvalid if it has another form.
 [[nodiscard]] Result<Rate> parse_rate(std::string_view text);
 
 struct RequestLimitOptions {
@@ -39,39 +39,39 @@ struct RequestLimitOptions {
   // All clients together.
   Rate all_heartbeats{10'000, 500};
   Rate all_registers{1'000, 50};
-  /// Heartbeats and registrations included. Others leave a fifth of the burst to heartbeats: no
-  /// flood of writes makes living nodes look dead.
+  /// Includes heartbeats and registrations. A fifth of the burst is reserved for heartbeats, so
+  /// that no flood of writes makes living nodes look dead.
   Rate all_writes{50'000, 1'000};
 
   bool operator==(const RequestLimitOptions&) const = default;
-  /// kInvalid when nodes that send a heartbeat every `heartbeat_interval` would be refused.
+  /// kInvalid if nodes with a heartbeat every `heartbeat_interval` would be refused.
   [[nodiscard]] Status validate(Duration heartbeat_interval) const;
-  /// How many nodes may send a heartbeat every `heartbeat_interval`.
+  /// The number of nodes that may send a heartbeat every `heartbeat_interval`.
   [[nodiscard]] std::uint64_t nodes_max(Duration heartbeat_interval) const;
 };
 
-/// How often each client, and all of them together, may ask. A request takes a token of every
-/// bucket that concerns it, or of none. Memory is bounded however many clients there are (T24).
-/// What was refused for a reason that is not the client's is given back by the caller. Nobody is
-/// told apart here: the names are, see ClientLimiter. Pure: told the time; one thread.
+/// The rate limits of each client, and of all clients together. A request takes a token from every
+/// bucket that concerns it, or from none. Memory is bounded for any number of clients (T24). The
+/// caller gives back tokens of requests that failed through no fault of the client. The names must
+/// identify clients, see ClientLimiter. Pure: the caller passes the time. Threads: one.
 class RequestLimits {
  public:
   RequestLimits(const RequestLimitOptions& options, MonoTime now);
 
-  /// Nothing when it may go on; otherwise how long to wait.
+  /// Nothing if the request may go on; otherwise the time to wait.
   [[nodiscard]] std::optional<Duration> take(LimitedCall call, std::string_view client,
                                              MonoTime now);
   void give_back(LimitedCall call, std::string_view client, MonoTime now);
 
-  /// False when the client has as many as it may, or nobody can be counted any more. Each that was
-  /// counted is to be given back once.
+  /// False if the client has reached its limit, or no more clients can be counted. Each counted
+  /// watch must be given back once.
   [[nodiscard]] bool open_watch(std::string_view client);
   void close_watch(std::string_view client);
-  /// The same for calls of any kind, watches included.
+  /// Likewise for calls of any kind, including watches.
   [[nodiscard]] bool open_call(std::string_view client);
   void close_call(std::string_view client);
 
-  /// Other limits from now on: every bucket begins full, what is open stays counted.
+  /// Changes the limits: every bucket begins full, open calls stay counted.
   void use(const RequestLimitOptions& options, MonoTime now);
   [[nodiscard]] const RequestLimitOptions& options() const { return options_; }
   [[nodiscard]] std::uint32_t watches(std::string_view client);
@@ -87,7 +87,7 @@ class RequestLimits {
   using Counts = ClientTable<std::uint32_t>;
   [[nodiscard]] static bool open(Counts& counts, std::string_view client, std::uint32_t most);
   static void close(Counts& counts, std::string_view client);
-  /// The buckets that concern a call; null where there is none.
+  /// The buckets that concern a call; null if there is none.
   [[nodiscard]] std::array<TokenBucket*, 3> concerned(LimitedCall call, std::string_view client,
                                                       MonoTime now);
 

@@ -6,32 +6,32 @@
 
 namespace muster {
 
-/// How often something may happen: `per_minute` in the long run, `burst` at once.
+/// A rate: `per_minute` in the long run, `burst` at once.
 struct Rate {
   std::uint32_t per_minute;
   std::uint32_t burst;
   bool operator==(const Rate&) const = default;
 };
 
-/// Lets through what a Rate allows and tells the rest exactly when to come again. It begins full
-/// and refills steadily: 10 per minute is one every 6 s, not ten on the minute. All arithmetic is
-/// in integers, so no credit is lost or gained however often it is asked. A clock that goes back
-/// refills nothing. Pure; one thread.
+/// Enforces a Rate and tells refused callers exactly when to retry. It begins full and refills
+/// steadily: 10 per minute is one every 6 s, not ten on the minute. All arithmetic is in integers,
+/// so no credit is lost or gained however often it is called. A clock that goes back refills
+/// nothing. Pure. Threads: one.
 class TokenBucket {
  public:
   static constexpr std::uint32_t kBurstMax = 100'000'000;
 
-  /// Both numbers of `rate` must be positive, its burst at most kBurstMax.
+  /// Requires: both numbers of `rate` are positive, the burst at most kBurstMax.
   TokenBucket(Rate rate, MonoTime now);
 
-  /// Takes that many tokens, or none.
+  /// Takes `tokens` tokens, or none.
   [[nodiscard]] bool try_take(MonoTime now, std::uint32_t tokens = 1);
 
-  /// Undoes taking them: what they were for did not happen. Never more than the burst is there.
+  /// Returns tokens whose action did not happen. Never exceeds the burst.
   void give_back(MonoTime now, std::uint32_t tokens = 1);
 
-  /// The shortest wait from `now` after which try_take succeeds if nobody takes meanwhile: zero
-  /// when it would at once, Duration::max() when `tokens` exceeds the burst.
+  /// The shortest wait from `now` after which try_take succeeds if no other caller takes tokens:
+  /// zero if it would at once, Duration::max() if `tokens` exceeds the burst.
   [[nodiscard]] Duration retry_after(MonoTime now, std::uint32_t tokens = 1) const;
 
   /// Whole tokens that could be taken.

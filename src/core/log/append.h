@@ -9,32 +9,32 @@
 
 namespace muster::rlog {
 
-/// Settles one number for the writer who wants it (rules L3 and L4): told what the store answered,
-/// it says what to ask next. Whatever happens, only the same bytes are sent for the number. An
-/// answer about the number counts only if the floor, looked at afterwards or in the same
-/// transaction, lies below it.
+/// Settles one number for the writer who wants it (rules L3 and L4): from the store's answers it
+/// decides the next request. Only the same bytes are ever sent for the number. An answer about
+/// the number counts only if the floor, read afterwards or in the same transaction, lies below
+/// it.
 ///
-/// Pure: no I/O, no clock of its own; one thread.
+/// Pure: no I/O, no clock of its own. Threads: one.
 class Append {
  public:
-  /// Create the entry with body(), in one transaction with a look at the manifest as last read
-  /// when the log is guarded.
+  /// Create the entry with body(); if the log is guarded, in one transaction with a check of the
+  /// manifest as last read.
   struct Put {};
   struct ReadEntry {};
   struct ReadManifest {};
-  /// The entry is in, and counts.
+  /// The entry was accepted.
   struct Own {};
-  /// The number is another's, for certain and for ever.
+  /// The number is another writer's, certainly and for ever.
   struct Other {
     std::string body;
   };
-  /// Nobody here can tell: it was given up, or the number was compacted meanwhile.
+  /// The outcome is unknown: the writer gave up, or the number was compacted meanwhile.
   struct Unknown {
     bool compacted = false;
   };
   struct Step {
     std::variant<Put, ReadEntry, ReadManifest, Own, Other, Unknown> next;
-    Duration wait{0};  ///< Before doing it.
+    Duration wait{0};  ///< Before the request.
   };
   struct Terms {
     bool guarded = false;
@@ -61,7 +61,7 @@ class Append {
   Index number_;
   std::string body_;
   Terms terms_;
-  Seen seen_ = Seen::kAbsent;  ///< What the floor has still to confirm.
+  Seen seen_ = Seen::kAbsent;  ///< To be confirmed by the floor.
   std::string other_;
 };
 

@@ -5,7 +5,7 @@
 #include "core/log/position.h"
 #include "core/membership/wire.h"
 
-// What the log's formats share.
+// Helpers shared by the log's formats.
 namespace muster::rlog {
 
 using membership::WireReader;
@@ -13,7 +13,7 @@ using membership::WireWriter;
 
 inline constexpr std::uint64_t kFormatVersion = 1;
 
-/// The current field; a fault when it is not 32 bytes long.
+/// The current field; a fault if it is not 32 bytes long.
 [[nodiscard]] Digest read_digest(WireReader& reader);
 [[nodiscard]] Seal read_seal(WireReader& reader);
 void write_seal(WireWriter& writer, std::uint32_t field, const Seal& seal);

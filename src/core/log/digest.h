@@ -16,11 +16,11 @@ using Digest = std::array<unsigned char, 32>;
 }
 [[nodiscard]] std::string to_hex(const Digest& digest);
 
-/// Adds the digest of everything in `body` to its end.
+/// Appends the digest of `body` to it.
 void seal_with_digest(std::string& body);
-/// The part before a digest that fits it; empty when the bytes are not what was written.
+/// The part before a matching digest; empty if the bytes were changed.
 [[nodiscard]] std::string_view verified(std::string_view body);
-/// The last 32 bytes; `body` must have them.
+/// The last 32 bytes. Requires: `body` has them.
 [[nodiscard]] Digest digest_at_end(std::string_view body);
 
 }  // namespace muster::rlog

@@ -23,7 +23,7 @@ struct EntryHeader {
   Incarnation incarnation;
   Nonce nonce;
   LogTime time{};
-  WallTime wall{};  ///< What the leader's clock showed: a label, for people.
+  WallTime wall{};  ///< The leader's wall clock: a label, for people.
   EntryKind kind = EntryKind::kCommands;
   Digest previous{};  ///< The chain hash at index − 1.
 };
@@ -36,31 +36,31 @@ struct Entry {
   Digest chain{};            ///< The chain hash at this index.
 };
 
-/// Bytes of an entry beside its commands: header, tags and digest, never more than this.
+/// Bytes of an entry without its commands: header, tags and digest, at most this.
 inline constexpr std::size_t kEntryOverheadMax = 4096;
-/// What one command costs beside its own bytes.
+/// The overhead of one command in bytes.
 inline constexpr std::size_t kCommandOverhead = 6;
 
-/// One string, built once; docs/formats.md has the bytes.
+/// One string, built once; docs/formats.md describes the bytes.
 [[nodiscard]] std::string encode_entry(const EntryHeader& header,
                                        std::span<const std::string> commands,
                                        const std::optional<Seal>& seal = {});
 
-/// kCorrupt when the bytes are not what was written, kUnsupported when a newer version wrote them.
+/// kCorrupt if the bytes were changed, kUnsupported if a newer version wrote them.
 [[nodiscard]] Result<Entry> decode_entry(std::string_view body);
-/// As decode_entry(), for bytes that this process has just encoded: their digest is not computed
+/// Like decode_entry(), for bytes that this process has just encoded: their digest is not computed
 /// again.
 [[nodiscard]] Result<Entry> decode_own_entry(std::string_view body);
 
-/// What an entry is to everybody who knows the position before it.
+/// The effect of an entry, given the position before it.
 enum class Verdict {
   kAccepted,
-  kVoid,  ///< It takes its number and has no effect: a lower epoch, or after a seal (L2, L9).
+  kVoid,  ///< It takes its number without effect: a lower epoch, or after a seal (L2, L9).
 };
 
 /// Whether this writer may write the number after `position` (L2).
 [[nodiscard]] bool may_write(const Position& position, Epoch epoch, const Incarnation& incarnation);
-/// kCorrupt when `entry` does not follow `position`: another number, or a broken chain (L1).
+/// kCorrupt if `entry` does not follow `position`: another number, or a broken chain (L1).
 [[nodiscard]] Result<Verdict> judge(const Position& position, const Entry& entry);
 /// The position after `entry`.
 void advance(Position& position, const Entry& entry, Verdict verdict);

@@ -7,13 +7,13 @@
 
 namespace muster::rlog {
 
-/// The log time of one term of leadership (L8): it goes on from the last entry, by the leader's
-/// boot clock. What passed between the last entry of the term before and begin() does not count,
-/// because nobody can tell how long that was without trusting a wall clock. Pure: told the time.
+/// The log time of one term of leadership (L8): it continues from the last entry, by the leader's
+/// boot clock. The time between the previous term's last entry and begin() does not count, because
+/// only a wall clock could measure it. Pure: the caller passes the time.
 class LogClock {
  public:
-  /// The term's first entry follows one at log time `last`. It is a millisecond later, so that the
-  /// two never share a label (see membership/calendar.h).
+  /// The term's first entry follows one at log time `last`. It is a millisecond later, so the two
+  /// never share a label (see membership/calendar.h).
   LogClock(LogTime last, MonoTime now) : began_(last + std::chrono::milliseconds(1)), at_(now) {}
 
   [[nodiscard]] LogTime read(MonoTime now) const {

@@ -20,14 +20,14 @@ using Index = Strong<IndexTag, std::uint64_t>;
 
 using membership::LogTime;
 
-/// Says that the log goes on elsewhere. Every entry after it is void.
+/// States that the log continues elsewhere. Every later entry is void.
 struct Seal {
   std::string move_id;
   std::string target;  ///< For people: the address of the store that the log moves to.
   bool operator==(const Seal&) const = default;
 };
 
-/// Everything that decides about the next entry: who wrote the last accepted one, and the chain
+/// The state that decides about the next entry: the writer of the last accepted one, and the chain
 /// hash over all numbers so far.
 struct Position {
   Index index;
@@ -39,7 +39,7 @@ struct Position {
   bool operator==(const Position&) const = default;
 };
 
-/// Where a log begins: its chain is tied to the log it was made as.
+/// The position at the beginning of a log: its chain is tied to its original id.
 [[nodiscard]] Position beginning(const std::string& origin);
 
 }  // namespace muster::rlog

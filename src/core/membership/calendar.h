@@ -8,17 +8,17 @@
 
 namespace muster::membership {
 
-/// What the wall clocks of leaders showed at which log time: the labels that people read. Nothing
-/// is decided by them.
+/// Maps log time to the leaders' wall clocks: the labels that people read. No decision uses
+/// them.
 ///
-/// A mark is kept where a clock showed something else than the mark before lets expect: it was
-/// set, or nobody led for a while. Before the first mark log time is its own label, because
-/// servers of 0.1 took it from their wall clocks. Pure; one thread.
+/// It keeps a mark where a clock differs from the value expected from the previous mark: the
+/// clock was set, or there was no leader for a while. Before the first mark, log time is its own
+/// label, because servers of 0.1 took it from their wall clocks. Pure. Threads: one.
 class Calendar {
  public:
-  /// A clock may differ by this much before that is worth a mark.
+  /// A larger difference of a clock makes a mark.
   static constexpr Duration kTolerance = 1s;
-  /// Beyond this many the second oldest is forgotten: what it labelled is labelled by the oldest.
+  /// Beyond this number the second oldest is dropped; the oldest then provides its labels.
   static constexpr std::size_t kMarksMax = 512;
 
   struct Mark {
@@ -33,7 +33,7 @@ class Calendar {
 
   /// In the order of time.
   [[nodiscard]] const std::vector<Mark>& marks() const { return marks_; }
-  /// False when they are out of order, or too many.
+  /// False if they are out of order, or too many.
   [[nodiscard]] bool restore(std::vector<Mark> marks);
 
   bool operator==(const Calendar&) const = default;

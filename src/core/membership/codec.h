@@ -11,16 +11,16 @@
 
 namespace muster::membership {
 
-/// Raised only when older servers must not read on. Fields and command kinds are added without it.
+/// Raised only if older servers must not continue. Fields and kinds are added without raising it.
 inline constexpr std::uint32_t kFormatVersion = 1;
-/// An entry of the log holds no more than this either.
+/// The maximum size of a command, and of an entry of the log.
 inline constexpr std::size_t kCommandBytesMax = 512 * 1024;
 inline constexpr std::size_t kSnapshotBytesMax = std::size_t{1} << 30;
 
 /// Commands and snapshots as bytes, in the protobuf wire format. Equal values have equal bytes.
-/// Fields of a newer server are kept and written again. Decoding takes any input: kCorrupt when
-/// it is damaged or too large, kUnsupported when a newer server wrote what this one cannot apply,
-/// which must stop the replica rather than be skipped.
+/// Fields of a newer server are kept and written again. Decoding accepts any input: kCorrupt if it
+/// is damaged or too large, kUnsupported if a newer server wrote a command that this one cannot
+/// apply; that must stop the replica, not be skipped.
 [[nodiscard]] std::string encode(const TimedCommand& command);
 [[nodiscard]] Result<TimedCommand> decode_command(std::string_view bytes);
 

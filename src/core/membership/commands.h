@@ -11,9 +11,9 @@
 
 namespace muster::membership {
 
-/// Everything that can change a topology. A command is proposed by the leader, becomes part of
-/// the log, and is applied by every replica with the same result. `unknown` holds fields that a
-/// newer server wrote; they survive decoding and encoding.
+/// All commands that change a topology. The leader proposes a command; it becomes part of the log,
+/// and every replica applies it with the same result. `unknown` holds fields of a newer server;
+/// they survive decoding and encoding.
 
 struct RegisterNode {
   NodeSpec node;
@@ -23,7 +23,7 @@ struct RegisterNode {
 
 struct DeregisterNode {
   NodeId id;
-  Generation generation;  ///< Empty: whichever is registered.
+  Generation generation;  ///< Empty: the registered one.
   std::string unknown;
   bool operator==(const DeregisterNode&) const = default;
 };
@@ -34,8 +34,8 @@ struct Beat {
   bool operator==(const Beat&) const = default;
 };
 
-/// One second of heartbeats. The proposer has checked every generation and then written slots for
-/// names; a slot that was registered after `as_of` has changed hands since, and its beat is void.
+/// One second of heartbeats. The proposer has checked every generation and replaced names by slots;
+/// a slot that was registered after `as_of` has another node since, and its beat is void.
 struct BatchHeartbeat {
   std::uint64_t as_of = 0;  ///< Topology::registrations() when the slots were looked up.
   std::vector<Beat> beats;  ///< Strictly ascending by slot.
@@ -43,8 +43,8 @@ struct BatchHeartbeat {
   bool operator==(const BatchHeartbeat&) const = default;
 };
 
-/// What a decision about a silent node was based on. It is compared when the decision is applied:
-/// a leader that was stuck, or was replaced, must not undo what happened since.
+/// The facts behind a decision about a silent node. They are compared when the decision is applied:
+/// a leader that was stuck, or was replaced, must not undo later changes.
 struct Observation {
   NodeId id;
   Generation generation;
@@ -66,15 +66,15 @@ struct MarkDown {
   bool operator==(const MarkDown&) const = default;
 };
 
-/// Heartbeats do not void it: they do not end the time that a node is given to become ACTIVE.
+/// Heartbeats do not make it void: they do not extend the time to become ACTIVE.
 struct RemoveJoining {
   Observation seen;
   std::string unknown;
   bool operator==(const RemoveJoining&) const = default;
 };
 
-/// An operator's wish as servers of 0.1 write it: it outlives restarts of the node and ends with
-/// its removal, and a node that is JOINING changes without a version. SetDrain does better.
+/// An operator's drain as servers of 0.1 write it: it survives restarts of the node and ends with
+/// its removal, and a JOINING node changes without a version. SetDrain replaces it.
 struct Drain {
   NodeId id;
   bool cancel = false;
@@ -82,8 +82,8 @@ struct Drain {
   bool operator==(const Drain&) const = default;
 };
 
-/// An operator's wish. It outlives restarts and the removal of the node until it is taken back.
-/// Whatever it changes that others see is an event.
+/// An operator's drain. It survives restarts and the removal of the node until it is undone. Every
+/// visible change of it is an event.
 struct SetDrain {
   NodeId id;
   bool drained = true;
@@ -102,7 +102,7 @@ struct SetRingConfig {
 using Command = std::variant<RegisterNode, DeregisterNode, BatchHeartbeat, MarkSuspect, MarkDown,
                              RemoveJoining, Drain, SetRingConfig, SetDrain>;
 
-/// A command with the log time that its leader gave it. Apply reads no other clock.
+/// A command with the log time from its leader. Apply reads no other clock.
 struct TimedCommand {
   LogTime time{};
   Command command;
@@ -114,7 +114,7 @@ struct TimedCommand {
 /// "RegisterNode" …, for people and metrics.
 [[nodiscard]] const char* name(const Command& command);
 
-/// Whether a command may be proposed. See validation.h for why apply does not ask this.
+/// Whether a command may be proposed. validation.h says why apply does not check this.
 [[nodiscard]] Status validate(const Command& command);
 
 }  // namespace muster::membership

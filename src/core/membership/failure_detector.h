@@ -13,7 +13,7 @@
 
 namespace muster::membership {
 
-/// What counts for a node at log time `now`.
+/// The timeouts of a node at log time `now`.
 [[nodiscard]] Timeouts timeouts_in_force(const NodeEntry& node, LogTime now,
                                          const Options& options);
 
@@ -32,32 +32,32 @@ struct Verdict {
 
 /// Decides which nodes have gone silent. Lives as long as one term of leadership.
 ///
-/// Silence is (log time at takeover − last heartbeat), at most one suspect timeout, plus what this
-/// leader's boot clock measured since. So a new leader neither forgets the silent (T27, P13) nor
-/// counts what nobody heard, and no wall clock has a say (P26): no DOWN before leader_grace_period,
-/// no SUSPECT before it listened for three heartbeat intervals itself. Time in which this process
-/// did not run is nobody's silence: between two ticks, at most one heartbeat interval counts. So
-/// tick() is to be called more often than that. Changes nothing: it proposes, and apply checks each
-/// proposal again. A proposal that does not take effect is repeated after one heartbeat interval.
-/// Pure; one thread.
+/// Silence is (log time at takeover − last heartbeat), at most one suspect timeout, plus the time
+/// that this leader's boot clock has measured since. So a new leader neither forgets silent nodes
+/// (T27, P13) nor counts time in which no server listened, and wall clocks do not matter (P26): no
+/// DOWN before leader_grace_period, no SUSPECT before it has listened for three heartbeat
+/// intervals. Time in which this process did not run is no silence: between two ticks at most one
+/// heartbeat interval counts, so call tick() more often than that. It changes nothing: it proposes,
+/// and apply checks each proposal again. A proposal without effect is repeated after one heartbeat
+/// interval. Pure. Threads: one.
 class FailureDetector {
  public:
-  /// `topology` as it is when the term begins at `takeover`. `options` must be valid.
+  /// `topology` is that at the beginning of the term, at `takeover`. `options` must be valid.
   FailureDetector(const Options& options, const Topology& topology, MonoTime takeover);
 
   /// A heartbeat that Topology::check_heartbeat accepted was received at `now`.
   void heartbeat(const NodeEntry& node, MonoTime now);
 
-  /// What is due at `now`. The brake is part of this very step, so that not even the first
-  /// moment of a mass failure passes it.
+  /// The decisions due at `now`. The brake is part of this step, so it applies from the first
+  /// moment of a mass failure.
   [[nodiscard]] Verdict tick(const Topology& topology, MonoTime now);
 
  private:
   enum class Proposal { kNone, kSuspect, kDown, kRemoval };
 
-  /// What is known about the node in a slot. Times are in listening time.
+  /// The state of the node in a slot. Times are in listening time.
   struct Track {
-    std::uint64_t registration = 0;  ///< 0: nothing yet.
+    std::uint64_t registration = 0;  ///< 0: none yet.
     MonoTime heard_at{};
     MonoTime registered_at{};
     MonoTime down_since{};
@@ -69,7 +69,7 @@ class FailureDetector {
 
   Track& track(const NodeEntry& node, MonoTime listening);
   void seed(const NodeEntry& node, LogTime now);
-  /// The boot clock without the time in which this process did not run.
+  /// The boot clock, minus the time in which this process did not run.
   [[nodiscard]] MonoTime listening_time(MonoTime now) const;
   [[nodiscard]] bool in_flight(const Track& track, Proposal proposal, MonoTime listening) const;
   [[nodiscard]] Cause cause(const NodeEntry& node, Duration silence, const Scan& scan) const;

@@ -8,7 +8,7 @@
 
 namespace muster::membership {
 
-/// Every timeout of failure detection. All servers of a cluster are given the same; each leader
+/// The timeouts of failure detection. All servers of a cluster should have the same; each leader
 /// uses its own.
 struct Options {
   /// How often a node sends a heartbeat.
@@ -27,14 +27,14 @@ struct Options {
   /// doubles.
   Duration flap_window = 600s;
   std::uint32_t flap_threshold = 3;
-  /// The brake: at most max(1, this share of the nodes in service) may be DOWN for less than
-  /// down_brake_window; the others wait. One in five survives replication factor 3 with room, and
-  /// a rack is rarely more. A coordinator that lost its own network would otherwise empty the ring.
+  /// The brake: at most max(1, this share of the nodes in service) may have been DOWN for less than
+  /// down_brake_window; further ones wait. One in five survives replication factor 3 with room, and
+  /// a rack is rarely more. Otherwise a coordinator that lost its own network would empty the ring.
   double down_brake_share = 0.2;
   Duration down_brake_window = 5min;
   RingConfig ring;
 
-  /// Refuses values that cannot work together. Each message says which and why.
+  /// Refuses values that cannot work together. Each message says which ones and why.
   [[nodiscard]] Status validate() const;
 };
 

@@ -28,16 +28,16 @@ struct Event {
   EventKind kind;
   TopologyVersion previous_version;
   TopologyVersion version;
-  NodeEntry node;   ///< As it is after the change, or as it was before its removal.
-  NodeState from;   ///< Its state before; kUnknown for one that is new.
+  NodeEntry node;   ///< As after the change, or as before its removal.
+  NodeState from;   ///< Its previous state; kUnknown for a new node.
   RingConfig ring;  ///< Only with kRingConfigChanged.
 };
 
-/// What an accepted command did, beyond its events.
+/// The effects of an accepted command, except for its events.
 struct Outcome {
   bool already_registered = false;
   std::size_t beats_applied = 0;
-  /// Beats of slots that changed hands, are free, or belong to a DOWN node.
+  /// Void beats: their slots have another node, are free, or belong to a DOWN node.
   std::size_t beats_void = 0;
 };
 
@@ -63,12 +63,12 @@ struct TopologyImage {
 
 /// The replicated state machine: which nodes there are, in which state, at which version.
 ///
-/// Guarantees: the same commands with the same log times give the same state, the same answers
-/// and the same events on every replica. A refused command changes neither state nor version, and
-/// heartbeats raise the version only where they change a node's state. A version is one event.
-/// Does not: validate input (see validation.h), measure silence (see failure_detector.h), keep
-/// history. Log time moves on with refused commands, too. Lookups by id and by slot take constant
-/// time. One thread.
+/// Guarantees: the same commands with the same log times give the same state, answers and
+/// events on every replica. A refused command changes neither state nor version, and heartbeats
+/// raise the version only if they change a node's state. A version is one event. Not
+/// guaranteed: valid input (validation.h), measured silence (failure_detector.h), history.
+/// Refused commands also advance log time. Lookups by id and by slot take constant time.
+/// Threads: one.
 class Topology {
  public:
   Topology() = default;
@@ -79,30 +79,30 @@ class Topology {
   ApplyResult apply(const TimedCommand& timed) { return apply(timed.command, timed.time); }
 
   [[nodiscard]] TopologyVersion version() const { return version_; }
-  /// Time passes also where nothing is changed. Log time never falls. `wall` is what the leader's
-  /// clock showed then.
+  /// Advances log time, also without a change. Log time never falls. `wall` is the leader's clock
+  /// at that time.
   void pass_time(LogTime time, WallTime wall) {
     log_time_ = std::max(log_time_, time);
     calendar_.note(log_time_, wall);
   }
   [[nodiscard]] LogTime log_time() const { return log_time_; }
-  /// What people call that time.
+  /// The label of that time for people.
   [[nodiscard]] WallTime label(LogTime time) const { return calendar_.label(time); }
   [[nodiscard]] const Calendar& calendar() const { return calendar_; }
-  /// How many registrations were accepted so far; see BatchHeartbeat::as_of.
+  /// The number of accepted registrations so far; see BatchHeartbeat::as_of.
   [[nodiscard]] std::uint64_t registrations() const { return registrations_; }
   [[nodiscard]] const RingConfig& ring() const { return ring_; }
   [[nodiscard]] std::size_t size() const { return by_id_.size(); }
   [[nodiscard]] std::size_t count(NodeState state) const;
-  /// Who was removed last, at most kDepartedMax, newest last; without those who are back.
+  /// The last removed nodes, at most kDepartedMax, newest last, without those that are back.
   [[nodiscard]] const std::vector<Departed>& departed() const { return departed_; }
   /// The nodes that an operator has drained by SetDrain, registered or not, and at which version.
-  /// Of those that are not registered the latest kAbsentDrainsMax.
+  /// Of the unregistered ones the latest kAbsentDrainsMax.
   [[nodiscard]] const std::map<NodeId, TopologyVersion>& drains() const { return drains_; }
-  /// Snapshot fields that a newer server wrote.
+  /// Snapshot fields of a newer server.
   [[nodiscard]] const std::string& unknown() const { return unknown_; }
 
-  /// Null when there is none. Valid until the next apply.
+  /// Null if there is none. Valid until the next apply.
   [[nodiscard]] const NodeEntry* find(const NodeId& id) const;
   [[nodiscard]] const NodeEntry* at(Slot slot) const;
   /// Calls `f(const NodeEntry&)` in the order of slots, which is the same on every replica.
@@ -113,21 +113,21 @@ class Topology {
     }
   }
 
-  /// Every node as it is now, in the order of slots; later changes do not reach what was handed
-  /// out. Costs a few nanoseconds a node now, and a copy of each node that changes while it is
-  /// held. The pointers belong to the thread of the topology.
+  /// Every node as it is now, in the order of slots; later changes do not affect the result. It
+  /// costs a few nanoseconds per node now, and a copy of each node that changes while it is held.
+  /// The pointers belong to the thread of the topology.
   [[nodiscard]] std::vector<std::shared_ptr<const NodeEntry>> freeze() const;
 
-  /// What to answer to a heartbeat now, before it is batched. kNotFound: not registered, so the
-  /// node registers (again). kConflict: a zombie, or DOWN; this process must not go on as it is.
+  /// The answer to a heartbeat now, before it is batched. kNotFound: not registered, so the node
+  /// must register (again). kConflict: a zombie, or DOWN; this process must not continue as it is.
   [[nodiscard]] Result<Slot> check_heartbeat(const NodeId& id, const Generation& generation) const;
 
-  /// Whether `command` may be proposed for this topology: kInvalid when weights and the ring would
-  /// not fit together. Two commands under way at once may still get past this; rings then cut what
-  /// is too much (HashRing::virtual_nodes_of).
+  /// Whether `command` may be proposed for this topology: kInvalid if weights and the ring would
+  /// not fit together. Two commands under way at once may still exceed the limit; rings then cut
+  /// the excess (HashRing::virtual_nodes_of).
   [[nodiscard]] Status may_propose(const Command& command) const;
 
-  /// kCorrupt when ids or slots repeat or exceed their bounds.
+  /// kCorrupt if ids or slots repeat or exceed their bounds.
   [[nodiscard]] static Result<Topology> restore(TopologyImage image);
 
  private:
@@ -145,12 +145,12 @@ class Topology {
   Answer on(const SetDrain& command, Events& events);
 
   [[nodiscard]] NodeEntry* find_mutable(const NodeId& id);
-  /// The node to change: a copy takes its place first where freeze() has handed it out.
+  /// The node to change: replaced by a copy first if freeze() has handed it out.
   [[nodiscard]] NodeEntry* own(Slot slot);
   Answer add(const NodeSpec& spec, Events& events);
   Answer replace(NodeEntry& node, const NodeSpec& spec, Events& events);
   void begin(NodeEntry& node, const NodeSpec& spec);
-  /// What is remembered of a node that is back, as its new entry takes it over.
+  /// The remembered generations of a node that is back, for its new entry.
   [[nodiscard]] std::vector<Generation> recall(const NodeSpec& spec);
   Answer drain(NodeEntry* node, const NodeId& id, Events& events);
   Answer undrain(NodeEntry* node, const NodeId& id, Events& events);
@@ -168,15 +168,15 @@ class Topology {
   RingConfig ring_;
   std::vector<Departed> departed_;
   std::map<NodeId, TopologyVersion> drains_;
-  std::size_t absent_drains_ = 0;  ///< Those of nodes that are not registered.
+  std::size_t absent_drains_ = 0;  ///< Those of unregistered nodes.
   std::string unknown_;
-  /// Null where a slot is free. Pointers, so that a sparse topology stays small.
+  /// Null if a slot is free. Pointers, so that a sparse topology stays small.
   std::vector<std::shared_ptr<NodeEntry>> slots_;
   std::unordered_map<NodeId, Slot> by_id_;
-  /// The smallest first, so that a replica that started from a snapshot gives the same slot as
-  /// one that saw every command.
+  /// Smallest first, so that a replica that started from a snapshot uses the same slot as one that
+  /// saw every command.
   std::priority_queue<Slot, std::vector<Slot>, std::greater<>> free_;
-  /// By state; whatever only a newer server knows counts as UNKNOWN.
+  /// By state; unknown states of a newer server count as UNKNOWN.
   std::array<std::size_t, kNodeStates> counts_{};
 };
 

@@ -8,9 +8,9 @@
 
 namespace muster::membership {
 
-/// What a request may hold. Every refusal is kInvalid and names the field and the rule. Checked
+/// The limits of requests. Every refusal is kInvalid and names the field and the rule. Checked
 /// before a command is proposed and never when it is applied: rules may change between versions,
-/// and replicas of two versions must still agree on what an entry of the log does.
+/// and replicas of two versions must still agree on the effect of a log entry.
 
 inline constexpr std::uint32_t kWeightMax = 1000;
 inline constexpr std::uint32_t kVirtualNodesPerPhysicalMax = 4096;
@@ -20,19 +20,19 @@ inline constexpr std::uint32_t kReplicationFactorMax = 64;
 [[nodiscard]] Status validate_node_id(std::string_view id);
 /// An IPv4 address, an IPv6 address without brackets or zone, or a host name (RFC 1123).
 [[nodiscard]] Status validate_address(std::string_view address);
-/// host:port or [v6]:port, of a host that validate_address takes. So nothing that ends a line or a
-/// header gets into one.
+/// host:port or [v6]:port, with a host that validate_address accepts. So it can contain nothing
+/// that ends a line or a header.
 [[nodiscard]] Status validate_endpoint(std::string_view endpoint);
 [[nodiscard]] Status validate_port(std::uint32_t port);
 /// 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] Status validate_generation(std::string_view uuid);
-/// What a node may say of itself: nothing, ACTIVE, JOINING or DRAINING.
+/// The states that a node may report: none, ACTIVE, JOINING or DRAINING.
 [[nodiscard]] Status validate_reported_state(NodeState state);
 [[nodiscard]] Status validate(const NodeSpec& node);
 [[nodiscard]] Status validate(const RingConfig& ring);
 
-/// No node may have more virtual nodes than HashRing::kVirtualNodesMax: its weight times what the
-/// ring gives to each.
+/// No node may have more virtual nodes than HashRing::kVirtualNodesMax: its weight times the ring's
+/// number per node.
 [[nodiscard]] Status validate_virtual_nodes(std::uint32_t weight,
                                             std::uint32_t virtual_nodes_per_physical);
 

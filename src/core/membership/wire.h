@@ -10,9 +10,9 @@
 
 namespace muster::membership {
 
-/// Fields that this version does not know are kept up to this many bytes per message.
+/// Unknown fields are kept up to this many bytes per message.
 inline constexpr std::size_t kUnknownBytesMax = 64 * 1024;
-/// The longest text of a message we read. Valid ids and addresses are much shorter.
+/// The longest text that is read. Valid ids and addresses are much shorter.
 inline constexpr std::size_t kTextBytesMax = 1024;
 
 /// Writes one message in the protobuf wire format: varint tags, varints, length-delimited bytes.
@@ -23,7 +23,7 @@ class WireWriter {
   void time(std::uint32_t field, LogTime time);
   void wall(std::uint32_t field, WallTime time);
   void text(std::uint32_t field, std::string_view value);
-  /// Written even when empty: one of a repeated field, or the presence of a submessage.
+  /// Written even if empty: one of a repeated field, or the presence of a submessage.
   void message(std::uint32_t field, std::string_view bytes);
   /// A bare varint, an element of a packed field.
   void varint(std::uint64_t value);
@@ -32,7 +32,7 @@ class WireWriter {
 
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   void clear() { bytes_.clear(); }
-  /// Room for what will be written, so that a large message is not moved while it grows.
+  /// Reserves memory, so that a large message is not moved while it grows.
   void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
   [[nodiscard]] std::string take() && { return std::move(bytes_); }
 
@@ -41,24 +41,24 @@ class WireWriter {
 };
 
 /// Reads one message, field by field. Any fault (a truncated field, a wrong type, a number out of
-/// range) makes it fail for good: next() is false from then on and failed() is true, so a decoder
-/// asks once, at its end. Never reads past its input. The input must outlive the reader.
+/// range) is permanent: next() is false from then on and failed() is true, so a decoder checks
+/// once, at its end. Never reads past its input, which must outlive the reader.
 class WireReader {
  public:
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
-  /// Steps to the next field. False at the end of the input and after a fault.
+  /// Advances to the next field. False at the end of the input and after a fault.
   bool next();
   [[nodiscard]] std::uint32_t field() const { return field_; }
   [[nodiscard]] bool failed() const { return failed_; }
 
-  /// The current field. A fault when it has another type, or a value above `max`.
+  /// The current field. A fault if it has another type, or a value above `max`.
   std::uint64_t number(std::uint64_t max = UINT64_MAX);
   LogTime time() { return log_time_from_ms(static_cast<std::int64_t>(number())); }
   WallTime wall() { return wall_from_ms(static_cast<std::int64_t>(number())); }
   std::string text();
   std::string_view message();
-  /// Appends the current field as it is to the fields kept for others.
+  /// Appends the current field unchanged to the unknown fields.
   void keep(std::string& unknown);
 
   /// Reads a bare varint, an element of a packed field. False at the end and after a fault.

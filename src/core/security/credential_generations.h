@@ -9,7 +9,7 @@
 
 namespace muster::security {
 
-/// What a side of a TLS connection shows and believes, in PEM form. The key is a secret.
+/// The certificates of one side of a TLS connection, in PEM form. The key is a secret.
 struct Credentials {
   std::string certificate;
   std::string key;
@@ -17,28 +17,28 @@ struct Credentials {
   bool operator==(const Credentials&) const = default;
 };
 
-/// Which of the credentials seen on disk are in force. New ones become the next generation only as
-/// a whole: files are replaced one after the other, and between two of them a certificate lies
-/// beside the key of another. Until they fit, the earlier generation stays and the trouble is told.
-/// Pure: no I/O, no clock, no locks; one thread.
+/// Decides which of the credentials seen on disk are in use. New ones become the next generation
+/// only as a whole: files are replaced one after the other, so a certificate may be beside the key
+/// of another. Until they fit together, the earlier generation stays and the trouble is reported.
+/// Pure: no I/O, no clock, no locks. Threads: one.
 class CredentialGenerations {
  public:
   using Check = std::function<Status(const Credentials&)>;
-  /// `check` says whether certificate, key and authorities can be used together.
+  /// `check` says whether certificate, key and CA certificates fit together.
   explicit CredentialGenerations(Check check) : check_(std::move(check)) {}
 
   enum class Outcome {
-    kUnchanged,  ///< As those in force.
-    kAdopted,    ///< They are in force now.
-    kRefused,    ///< Those before them stay in force; trouble() says why.
+    kUnchanged,  ///< The same as those in use.
+    kAdopted,    ///< They are in use now.
+    kRefused,    ///< The earlier ones stay in use; trouble() says why.
   };
-  /// What was found on disk, or why nothing could be read.
+  /// The credentials found on disk, or why they could not be read.
   Outcome offer(Result<Credentials> found);
 
   /// 0 until something was adopted.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
   [[nodiscard]] const Credentials& current() const { return current_; }
-  /// What was wrong with the last offer; none when it was good.
+  /// The fault of the last offer; none if it was good.
   [[nodiscard]] const std::optional<Error>& trouble() const { return trouble_; }
   [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
 

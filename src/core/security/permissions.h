@@ -10,7 +10,7 @@
 
 namespace muster::security {
 
-/// Everything that can be asked of a server, on any of its listeners.
+/// All calls of a server, on any of its listeners.
 enum class Call {
   // muster.v1.CoordinatorService
   kGetTopology,
@@ -42,7 +42,7 @@ enum class Call {
   kAnnounce,
   kAdmit,
   kMoveState,
-  // What every gRPC server offers.
+  // Services of every gRPC server.
   kGrpcHealthCheck,
   kGrpcHealthWatch,
   kGrpcReflection,
@@ -54,7 +54,7 @@ enum class Call {
   kHttpReadyz,
 };
 
-/// One row of the table: who may make a call.
+/// One row of the table: the roles that may make a call.
 struct Permission {
   Call call;
   /// The full name of a gRPC method, such as "/muster.v1.StoreService/Get", or an HTTP path.
@@ -64,18 +64,18 @@ struct Permission {
 };
 
 /// The table, one row for each call, in the order of the enumeration. docs/security.md shows it,
-/// and a test keeps the two alike.
+/// and a test compares the two.
 [[nodiscard]] std::span<const Permission> permissions();
 
-/// Whether `role` may make the call at all; for whom it may speak in it is identity.h's question.
+/// Whether `role` may make the call at all; identity.h decides on whose behalf.
 [[nodiscard]] bool allowed(Role role, Call call);
 /// Probes of load balancers and kubelets have no certificates.
 [[nodiscard]] bool allowed_without_certificate(Call call);
 
-/// The call of a gRPC method by its full name. None: there is no such call, and nobody may make it.
+/// The call of a gRPC method by its full name. None: there is no such call, and it is refused.
 [[nodiscard]] std::optional<Call> call_of_method(std::string_view method);
 /// The call of an HTTP path, without its query. None for a path that two programs might read
-/// differently ("..", "//", percent signs): nobody may ask for it.
+/// differently ("..", "//", percent signs): it is refused for every role.
 [[nodiscard]] std::optional<Call> call_of_path(std::string_view path);
 
 }  // namespace muster::security

@@ -6,13 +6,13 @@
 
 namespace muster::security {
 
-/// What the holder of a certificate is. What each may do is in permissions.h.
+/// The role of a certificate's holder. permissions.h lists the permissions of each.
 enum class Role {
-  kServer,  ///< A musterd. Other servers believe what it forwards.
+  kServer,  ///< A musterd. Other servers believe its forwarded requests.
   kNode,    ///< A node of the topology, which speaks for itself.
   kAgent,   ///< Speaks for the nodes that its certificate names.
   kAdmin,   ///< An operator: everything.
-  kReader,  ///< Looks, and changes nothing.
+  kReader,  ///< Reads, and changes nothing.
 };
 
 inline constexpr std::array kRoles{Role::kServer, Role::kNode, Role::kAgent, Role::kAdmin,

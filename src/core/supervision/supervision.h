@@ -11,31 +11,31 @@
 
 namespace muster {
 
-/// Which children start anew when one of them has failed.
+/// Which children restart when one of them has failed.
 enum class RestartStrategy {
-  kOneForOne,   ///< That one.
+  kOneForOne,   ///< The failed one.
   kOneForAll,   ///< All of them.
   kRestForOne,  ///< That one and those after it.
 };
 
-/// When a child that ended by itself is started again.
+/// When a child that ended by itself is restarted.
 enum class RestartPolicy {
   kPermanent,  ///< Always.
   kTransient,  ///< Unless it ended with success.
-  kTemporary,  ///< Never, not even when a sibling's restart has stopped it.
+  kTemporary,  ///< Never, not even if a sibling's restart has stopped it.
 };
 
-/// How one child is treated.
+/// The rules for one child.
 struct ChildRules {
   RestartPolicy restart = RestartPolicy::kPermanent;
   /// Between TERM and KILL; empty: KILL at once.
   std::optional<Duration> shutdown = 5s;
-  /// A started child counts as ready once it has run so long; empty: it says so itself.
+  /// A started child is ready after running this long; empty: it reports that itself.
   std::optional<Duration> ready_after = 0s;
-  /// Runs to its end, once per term, before the children after it start; if it fails, so does the
-  /// tree. Its restart policy and readiness mean nothing.
+  /// Runs to its end, once per term, before the next children start; if it fails, so does the tree.
+  /// Its restart policy and readiness are ignored.
   bool setup = false;
-  /// A setup that takes longer has failed; empty: it may take as long as it needs.
+  /// A setup that takes longer has failed; empty: no limit.
   std::optional<Duration> timeout{};
 };
 
@@ -45,10 +45,10 @@ struct SupervisionOptions {
   Duration restart_window = 5s;
   Duration backoff_min = 100ms;  ///< Before a child's first restart; doubled for each further one.
   Duration backoff_max = 5s;
-  Duration stable_after = 10s;  ///< A child that was ready so long starts again at backoff_min.
+  Duration stable_after = 10s;  ///< A child ready for this long starts again at backoff_min.
   /// A child that is not ready by then has failed to start. For a setup, until it runs.
   Duration start_timeout = 10s;
-  Duration stop_budget = 1200ms;  ///< What an orderly stop is given before the deadline's KILL.
+  Duration stop_budget = 1200ms;  ///< The time of a clean stop before the deadline's KILL.
   Duration kill_margin = 600ms;   ///< Every child is sent KILL this long before the deadline.
 };
 
@@ -56,29 +56,29 @@ struct SupervisionOptions {
 enum class EndCause {
   kRequested,          ///< stop() was called.
   kDeadline,           ///< The lease was not renewed in time.
-  kFinished,           ///< No child is left that is to run; names the first that failed, if any.
-  kRestartsExhausted,  ///< Restarting does not help.
+  kFinished,           ///< No child is left to run; names the first that failed, if any.
+  kRestartsExhausted,  ///< Restarts do not help.
   kStartFailed,        ///< A child cannot be started, or was not ready in time.
-  kLost,               ///< Nobody can say any more whether a child is gone.
+  kLost,               ///< Nothing proves any more that a child is gone.
 };
 
 [[nodiscard]] const char* to_string(EndCause cause);
 
-/// What the caller is to do, in this order.
+/// The actions for the caller, in this order.
 struct SupervisionAction {
   enum class Kind {
     kStart,       ///< Start `child`, then tell child_started() or child_failed_to_start().
     kTerminate,   ///< Ask `child` to end.
-    kKill,        ///< End `child` by force.
+    kKill,        ///< Kill `child`.
     kReady,       ///< Every child is ready. At most once.
     kEnding,      ///< The tree is being stopped for `cause`. Exactly once.
     kEnded,       ///< No child is left. Exactly once, the last action.
-    kUnkillable,  ///< `child` was killed and is still there; the tree cannot end before it does.
+    kUnkillable,  ///< `child` was killed and still exists; the tree cannot end before it does.
   };
   static constexpr std::size_t kNoChild = std::numeric_limits<std::size_t>::max();
 
   Kind kind;
-  std::size_t child = kNoChild;  ///< With kEnding: the one that caused it, if one did.
+  std::size_t child = kNoChild;  ///< With kEnding: the child that caused it, if one did.
   EndCause cause = EndCause::kRequested;
 
   bool operator==(const SupervisionAction&) const = default;
@@ -88,22 +88,22 @@ using SupervisionActions = std::vector<SupervisionAction>;
 /// Decides when the children of one term are started, stopped and restarted.
 ///
 /// Guarantees: a child is started only when all before it are ready or will not run; never while an
-/// instance of it lives; never after a stop began. Children are stopped one by one, the last
-/// first, each with its own grace while the lease is renewed. The lease deadline overrides every
-/// timeout: without a renewal the stop begins by itself at deadline − kill_margin − stop_budget,
-/// and at deadline − kill_margin every child left is killed at once, in no order. From the first
-/// of these moments on, or when the caller wants an earlier end than all graces allow, time is
-/// short: the children share it, so that none is killed unasked because another dawdled.
-/// A stop that has begun is never taken back, also when a renewal arrives after all.
+/// instance of it lives; never after a stop began. Children are stopped one by one, the last first,
+/// each with its own grace while the lease is renewed. The lease deadline overrides every timeout:
+/// without a renewal the stop begins by itself at deadline − kill_margin − stop_budget, and at
+/// deadline − kill_margin all remaining children are killed at once, in no order. From the first of
+/// these moments on, or if the caller requests an earlier end than all graces allow, time is short:
+/// the children share it, so that none is killed unasked because another was slow. A stop that has
+/// begun is never undone, even if a renewal arrives after all.
 ///
-/// Does not guarantee that children die: it asks for it, and says which one would not.
-/// One use per term. Pure: told the time, no I/O, no locks; one thread.
+/// Not guaranteed: that children die. It asks them to, and reports which one did not. One use per
+/// term. Pure: the caller passes the time; no I/O, no locks. Threads: one.
 class Supervision {
  public:
   Supervision(SupervisionOptions options, std::vector<ChildRules> rules);
 
   [[nodiscard]] SupervisionActions start(MonoTime deadline, MonoTime now);
-  /// Every child is to be gone by `by`; an earlier `by` than one given before replaces it.
+  /// All children must be gone by `by`; an earlier `by` replaces a later one.
   [[nodiscard]] SupervisionActions stop(MonoTime by, MonoTime now);
   [[nodiscard]] SupervisionActions deadline_moved(MonoTime deadline, MonoTime now);
   [[nodiscard]] SupervisionActions tick(MonoTime now);
@@ -111,15 +111,15 @@ class Supervision {
   [[nodiscard]] SupervisionActions child_started(std::size_t child, MonoTime now);
   [[nodiscard]] SupervisionActions child_failed_to_start(std::size_t child, MonoTime now);
   [[nodiscard]] SupervisionActions child_ready(std::size_t child, MonoTime now);
-  /// The child and all it left behind are gone.
+  /// The child and all processes that it left behind are gone.
   [[nodiscard]] SupervisionActions child_exited(std::size_t child, bool success, MonoTime now);
-  /// Everything was done to end the child, but its end cannot be proven. Fails the tree.
+  /// The child was killed, but nothing proves its end. Fails the tree.
   [[nodiscard]] SupervisionActions child_lost(std::size_t child, MonoTime now);
 
-  /// Everything was done to end the child, and it is still there. Fails the tree.
+  /// The child was killed, and still exists. Fails the tree.
   [[nodiscard]] SupervisionActions child_stuck(std::size_t child, MonoTime now);
 
-  /// When tick() has something to do; nothing when only an event can change anything.
+  /// When tick() has work; nothing if only an event can change anything.
   [[nodiscard]] std::optional<MonoTime> next_tick() const;
   [[nodiscard]] bool ended() const { return phase_ == Phase::kEnded; }
 
@@ -133,9 +133,9 @@ class Supervision {
     MonoTime since{};       ///< When it entered its state.
     MonoTime kill_at{};     ///< While terminating.
     MonoTime restart_at{};  ///< While absent: not started before.
-    Duration backoff{0};    ///< What its last restart had to wait.
-    bool wanted = true;     ///< It is to run, now or after a restart.
-    bool halting = false;   ///< To be stopped because of a sibling.
+    Duration backoff{0};    ///< The wait of its last restart.
+    bool wanted = true;     ///< It should run, now or after a restart.
+    bool halting = false;   ///< Being stopped because of a sibling.
     bool unkillable = false;
   };
 

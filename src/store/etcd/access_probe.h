@@ -12,22 +12,22 @@
 
 namespace muster::etcd {
 
-/// Asks the members of an etcd whether they let this process in, before anything relies on them.
-/// To a client a member that refuses a certificate, or whose own is refused, is one that cannot be
-/// reached, and is waited for; nobody would hear that there is something to be done.
+/// Checks whether the members of an etcd accept this process, before anything relies on them. To a
+/// client, a member that refuses a certificate, or whose own is refused, is just unreachable and is
+/// waited for; an operator would not learn that there is something to do.
 ///
-/// Guarantees: kDenied, with what to check, only when no member lets us in and one has shown by TLS
-/// itself that it will not. Does not guarantee the opposite: members that do not answer, or that
-/// hang up without a word, say nothing, and are asked for a second. Sockets are not asked.
+/// Guarantees: kDenied, with what to check, only if no member accepts this process and one has
+/// shown by TLS itself that it never will. Not guaranteed: the opposite. Members that do not
+/// answer, or that hang up without a message, are asked for a second. Unix sockets are not checked.
 ///
-/// Loop thread only. Destroying it breaks off what runs.
+/// Threads: loop thread only. The destructor cancels a running check.
 class AccessProbe {
  public:
   AccessProbe(EventLoop& loop, Address address);
   AccessProbe(const AccessProbe&) = delete;
   AccessProbe& operator=(const AccessProbe&) = delete;
 
-  /// Once.
+  /// Call once.
   void start(Callback<Done> done);
 
  private:
@@ -39,7 +39,7 @@ class AccessProbe {
   Address address_;
   Callback<Done> done_;
   int rounds_ = 0;
-  bool tls_;  ///< Who did not answer in plaintext is asked whether it speaks TLS.
+  bool tls_;  ///< Members that do not answer in plaintext are checked for TLS.
   std::size_t waiting_ = 0;
   std::optional<Error> refusal_;
   Timer pause_;

@@ -9,14 +9,14 @@
 
 namespace muster::etcd {
 
-/// What an etcd:// address says, besides user, password and prefix: where the members are, and
-/// which files to use with them, so that one process may speak to several clusters.
+/// The parts of an etcd:// address other than user, password and prefix: the members, and the TLS
+/// files for them, so that one process may use several clusters.
 struct Address {
   std::vector<std::string> endpoints;  ///< host:port, or unix:/path of a socket.
-  TlsFiles tls;                        ///< Absolute; empty where the address names none.
+  TlsFiles tls;                        ///< Absolute paths; empty if the address names none.
 
   [[nodiscard]] bool names_files() const { return tls.any(); }
-  /// kInvalid with one sentence when it is unfit.
+  /// Returns kInvalid and one sentence if the address is invalid.
   [[nodiscard]] static Result<Address> read(const Url& url);
 };
 

@@ -14,8 +14,8 @@ struct ClientOptions : remote::ClientOptions {
   std::string password{};
 };
 
-/// Asks etcd members, and logs in first where a user is named: a token is fetched with the first
-/// request and again whenever etcd refuses it; requests wait meanwhile. Loop thread only.
+/// Sends requests to etcd members. With a user it logs in first: it fetches a token with the first
+/// request, and again if etcd refuses it; requests wait meanwhile. Loop thread only.
 class Client final : public remote::Client {
  public:
   Client(const ClientOptions& options, EventLoop& loop);

@@ -11,18 +11,18 @@
 
 namespace muster::etcd {
 
-/// How our calls look in etcd's words, and etcd's answers in ours. Everything is one Txn: it asks
-/// and acts in one round trip, and a Txn that only reads is linearizable. Pure.
+/// Converts calls into etcd requests, and etcd's answers back. Everything is one Txn, which checks
+/// and acts in one round trip; a Txn that only reads is linearizable. Pure.
 class Requests {
  public:
-  /// `prefix` is put before every key, with a '/' between; empty for none.
+  /// Every key gets `prefix` and a '/' in front, unless `prefix` is empty.
   explicit Requests(std::string prefix);
 
   [[nodiscard]] etcdserverpb::TxnRequest get(const Key& key,
                                              const std::optional<Revision>& unless) const;
   [[nodiscard]] Result<Object> got(const Key& key, etcdserverpb::TxnResponse response) const;
 
-  /// kConflict when a precondition names a revision that no etcd ever had.
+  /// Returns kConflict if a precondition names a revision that etcd cannot have issued.
   [[nodiscard]] Result<etcdserverpb::TxnRequest> put(const Key& key, std::string body,
                                                      const Precondition& when,
                                                      const std::optional<Guard>& guard) const;
@@ -33,20 +33,20 @@ class Requests {
                                                 const std::optional<Revision>& when) const;
   [[nodiscard]] Status removed(const Key& key, const etcdserverpb::TxnResponse& response) const;
 
-  /// All pages are read at the first one's revision, which `from` carries. kInvalid when `from` is
-  /// not of our making.
+  /// All pages are read at the revision of the first one, which `from` carries. kInvalid if `from`
+  /// is not from an earlier page.
   [[nodiscard]] Result<etcdserverpb::TxnRequest> list(const std::string& prefix,
                                                       const std::string& from,
                                                       std::int64_t page_size) const;
   [[nodiscard]] ListPage listed(const std::string& from,
                                 const etcdserverpb::TxnResponse& response) const;
 
-  /// A read for the sake of its header. It names a key because etcd answers a transaction that
-  /// reads nothing from whatever the member knows, however old.
+  /// A read for its header. It names a key because etcd answers a transaction without reads from
+  /// the member's own knowledge, however old.
   [[nodiscard]] etcdserverpb::TxnRequest revision() const;
 
-  /// Makes a read go through etcd's log like a write, without changing anything: slower, and right
-  /// even from a leader that was paused and does not know yet that it is none (etcd#20418).
+  /// Makes a read go through etcd's log like a write, without a change: slower, but correct even
+  /// from a paused leader that does not know yet that it was replaced (etcd#20418).
   static void read_through_log(etcdserverpb::TxnRequest& txn);
   [[nodiscard]] static bool goes_through_log(const etcdserverpb::TxnRequest& txn);
 

@@ -9,8 +9,8 @@ using remote::Access;
 using remote::Reaction;
 using remote::Verdict;
 
-/// Reads how a request to etcd failed. A write that may have been performed is never reported as
-/// anything but kAmbiguous, and is never sent again. Pure.
+/// Classifies a failed request to etcd. A write that may have been performed is always kAmbiguous,
+/// and is never sent again. Pure.
 [[nodiscard]] Verdict judge(const rpc::Outcome& outcome, Access access);
 
 }  // namespace muster::etcd

@@ -9,7 +9,7 @@
 
 namespace muster::etcd {
 
-/// A watch on etcd. At most one answer of etcd is in memory. Loop thread only.
+/// A watch on etcd. It holds at most one answer in memory. Threads: loop thread only.
 class WatchStream final : public remote::ResumingWatch {
  public:
   WatchStream(Client& client, const Requests& requests, Loop& loop, FindRevision find_revision,

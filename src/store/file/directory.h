@@ -20,78 +20,78 @@
 
 namespace muster::file {
 
-/// One step of a watch: what happened, in order, and where the watcher then stands.
+/// One step of a watch: the changes, in order, and the watcher's new position.
 struct Changes {
   std::vector<WatchEvent> events;
   Position position;
 };
 
 /// The objects of one directory, by blocking calls. Writers of all processes take turns by its
-/// lock, in the order in which they came; an object is replaced by rename, so that a reader without
-/// the lock sees a whole object, old or new, even when a writer dies.
+/// lock, in order of arrival. An object is replaced by rename, so a reader without the lock sees a
+/// whole object, old or new, even if a writer dies.
 ///
-/// No reader sees what a power loss could still undo: when a write is visible but not known to be
-/// durable, the reader syncs it before it answers.
+/// Guarantees: no reader sees a write that a power loss could still undo. If a write is visible but
+/// not known to be durable, the reader syncs it before it answers.
 ///
-/// A file that is no object, after a power loss without syncs or on a bad disk, is answered as what
-/// it is, with a revision of its own at which a writer may replace or remove it. Only one of a
-/// newer format is an error: its writer knows better.
+/// A file that is not an object (after a power loss without syncs, or on a bad disk) is returned as
+/// damaged, with its own revision, at which a writer may replace or remove it. Only a file in a
+/// newer format is an error: its writer knows more.
 ///
-/// A store is the directory at its path, not the one that was there once. When that was renamed,
-/// removed, mounted over, or a link in the path changed, every call fails until reopen() has gone
-/// on in the directory that is at the path now. It is another store: no revision and no cursor of
-/// the old one is good for it. A directory that lost its lock or its journal stays the same store,
-/// and the holder of the next lock makes them again.
+/// A store is the directory at its path now, not an earlier one. If that was renamed, removed or
+/// mounted over, or a link in the path changed, every call fails until reopen() continues in the
+/// directory that is at the path now. That is another store: no revision or cursor of the old one
+/// is valid there. A directory that lost its lock or journal stays the same store; the next holder
+/// of the lock makes them again.
 ///
-/// One thread; settled_position(), may_have_changed() and syncs() are for any.
+/// Threads: one; settled_position(), may_have_changed() and syncs() may be called from any.
 class Directory {
  public:
   struct Options {
-    bool sync = true;  ///< false: a power loss may take acknowledged writes.
+    bool sync = true;  ///< false: a power loss may undo acknowledged writes.
     std::size_t page_size = 1000;
   };
 
-  /// Makes the directory if it is absent and its parent is there.
+  /// Creates the directory if it is missing and its parent exists.
   [[nodiscard]] static Result<std::unique_ptr<Directory>> open(const std::string& path,
                                                                Options options);
 
-  /// Ok while the path leads to this directory, and its lock and journal are in it.
+  /// Ok while the path leads to this directory and the directory has its lock and journal.
   [[nodiscard]] Status in_place() const;
-  /// Ok while the path leads to this directory, whatever is in it.
+  /// Ok while the path leads to this directory, whatever its content.
   [[nodiscard]] Status at_path() const;
-  /// Goes on in the directory that now has the path. Never makes it: that is for whoever removed
-  /// it. Without the lock.
+  /// Continues in the directory that is at the path now. Never creates it: that is up to the person
+  /// who removed it. Does not need the lock.
   [[nodiscard]] Status reopen();
-  /// Changes whenever journal_fd() stands for another file.
+  /// Changes when journal_fd() refers to another file.
   [[nodiscard]] std::uint64_t openings() const { return openings_; }
 
   [[nodiscard]] Result<Object> get(const Key& key, const std::optional<Revision>& unless);
 
-  /// False while another holds the lock, see holder(), or has waited for it longer. With true,
-  /// whatever a writer left half-done has been put in order. Whoever was told false asks again or
-  /// calls stop_waiting(): others may be standing behind it.
+  /// False while another process holds the lock (see holder()) or has waited for it longer. With
+  /// true, half-done work of other writers has been cleaned up. After false, ask again or call
+  /// stop_waiting(): others may be waiting behind.
   [[nodiscard]] Result<bool> try_lock();
   void stop_waiting() { line_.leave(); }
   void unlock();
-  /// The process that has the lock; 0 when that cannot be told.
+  /// The process that holds the lock; 0 if unknown.
   [[nodiscard]] int holder() const;
 
-  // These need the lock.
+  // These functions need the lock.
   [[nodiscard]] Result<Revision> put(const Key& key, const std::string& body,
                                      const Precondition& when, const std::optional<Guard>& guard);
   [[nodiscard]] Status remove(const Key& key, const std::optional<Revision>& when);
   [[nodiscard]] Result<ListPage> list(const std::string& prefix, const std::string& from);
-  /// What happened after `since` to keys that begin with `prefix`; a kReset when that is not known.
+  /// The changes after `since` of keys that begin with `prefix`; a kReset if they are unknown.
   [[nodiscard]] Result<Changes> changes(const std::string& prefix, const Position& since);
-  /// Removes what a writer that was killed has left beside the objects.
+  /// Removes files that a killed writer has left beside the objects.
   [[nodiscard]] Status sweep();
 
-  /// Where a watch begins that must see every write not yet over. Reads one cached page.
+  /// The position from which a watch sees every unfinished write. Reads one cached page.
   [[nodiscard]] Position settled_position() const;
-  /// False when changes() would certainly find nothing.
+  /// False if changes() would certainly find nothing.
   [[nodiscard]] bool may_have_changed(const Position& since) const;
   [[nodiscard]] int journal_fd() const { return journal_.fd(); }
-  /// "NFS" and the like, or empty: see files::foreign_file_system().
+  /// "NFS" or similar, or empty: see files::foreign_file_system().
   [[nodiscard]] const std::string& foreign() const { return foreign_; }
   /// How often this store has waited for the disk.
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
@@ -106,8 +106,8 @@ class Directory {
   Directory(std::string path, Options options, Opened opened);
   [[nodiscard]] static Result<Opened> open_files(const std::string& path, UniqueFd root);
 
-  /// A failure that leaves the store as it was. Whatever the system could not find, the caller
-  /// asked for none of it.
+  /// A failure that leaves the store unchanged. The caller asked for none of the files that the
+  /// system could not find.
   [[nodiscard]] static Error in_store(const std::string& path, const Error& error);
   struct Ids {
     files::FileId root;
@@ -143,11 +143,11 @@ class Directory {
   files::FileLock lock_;
   Journal journal_;
   files::WaitingLine line_;
-  Ids ids_;                             ///< Of what is open.
+  Ids ids_;                             ///< Of the open files.
   std::optional<MonoTime> bare_since_;  ///< Its lock or journal is missing.
   std::uint64_t openings_ = 0;
-  const std::string foreign_;  ///< When it was opened.
-  bool local_;                 ///< Not on NFS and its like, where no directory can be locked.
+  const std::string foreign_;  ///< As found when it was opened.
+  bool local_;                 ///< Not on NFS or similar, where directories cannot be locked.
   Random random_;
   std::unordered_set<std::string> reported_;  ///< Damage that has been logged.
   std::atomic<std::uint64_t> syncs_{0};

@@ -12,36 +12,36 @@
 
 namespace muster::file {
 
-/// How far a watcher has come: everything up to a sequence of one generation.
+/// The position of a watcher: everything up to a sequence of one generation.
 struct Position {
-  std::uint64_t generation = 0;  ///< 0: the journal's beginning, whichever generation it has.
+  std::uint64_t generation = 0;  ///< 0: the journal's beginning, in any generation.
   std::uint64_t sequence = 0;
 
   [[nodiscard]] std::string cursor() const;
   [[nodiscard]] static std::optional<Position> parse(std::string_view cursor);
 };
 
-/// Numbers the writes of a directory and says which keys the latest of them touched. A record is
-/// written before its change and read by watchers after it, under the lock: a change can be
-/// announced that did not happen in the end, never the other way round.
+/// Numbers the writes of a directory and records which keys the latest of them touched. A record is
+/// written before its change, under the lock, and watchers read it afterwards: an announced change
+/// may not happen in the end, but no change is unannounced.
 ///
-/// One thread, with the directory's lock held, except for read().
+/// Threads: one, with the directory's lock held, except for read().
 class Journal {
  public:
   explicit Journal(UniqueFd file);
 
-  /// The state on disk, if it was written since this machine was started. Needs no lock; any
+  /// The state on disk, if it was written since this machine was booted. Needs no lock. Any
   /// thread.
   [[nodiscard]] Result<JournalState> read() const;
 
-  /// Takes the state on disk as the one to go on from.
+  /// Continues from the state on disk.
   [[nodiscard]] Status load();
-  /// Begins anew after `sequence`. No cursor given out earlier is good for it.
+  /// Begins anew after `sequence`. All earlier cursors become invalid.
   [[nodiscard]] Status restart(std::uint64_t sequence, std::uint64_t generation);
-  /// Says that `key` is about to change, by the write of the sequence that state() then has.
+  /// Announces that `key` will change, by the write with the sequence that state() then has.
   [[nodiscard]] Status begin(const Key& key, InFlight what);
-  /// The change is over and durable. If this does not reach the disk, the next writer sees to the
-  /// same change again, which does no harm.
+  /// The change is finished and durable. If this record does not reach the disk, the next writer
+  /// repeats the cleanup, which does no harm.
   void settle();
 
   [[nodiscard]] const JournalState& state() const { return state_; }

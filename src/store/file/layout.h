@@ -7,10 +7,10 @@
 #include "base/result.h"
 #include "store/store.h"
 
-/// Where the file store keeps a key: docs/formats.md, "File store". Pure.
+/// Maps keys to paths of the file store: docs/formats.md, "File store". Pure.
 namespace muster::file {
 
-/// kInvalid unless the key is one that every store takes.
+/// Returns kInvalid unless every store accepts the key.
 [[nodiscard]] Status check_key(const Key& key);
 
 /// The directory of objects.
@@ -25,11 +25,11 @@ constexpr const char* kObjects = "objects";
 /// The deepest directory that holds every object whose key begins with `prefix`; empty for all.
 [[nodiscard]] std::string directory_of(std::string_view prefix);
 
-/// The beginning of each key in a directory path_of() made ("a+/b+" holds "a/b/…"), or nothing
-/// when it made no such directory.
+/// The common prefix of the keys in a directory made by path_of() ("a+/b+" holds "a/b/…"), or
+/// nothing if path_of() makes no such directory.
 [[nodiscard]] std::optional<std::string> keys_begin_with(std::string_view directory);
 
-/// The part of the key that a file's name stands for, or nothing when path_of() makes no such name.
+/// The part of a key that a file name represents, or nothing if path_of() makes no such name.
 [[nodiscard]] std::optional<std::string> decode_name(std::string_view name);
 
 }  // namespace muster::file

@@ -18,15 +18,15 @@
 
 namespace muster::file {
 
-/// The thread that does a store's blocking calls. Jobs that need the directory's lock wait for it
-/// by asking again and again, without holding up those that do not.
+/// The thread that runs a store's blocking calls. Jobs that need the directory's lock retry until
+/// they get it, without delaying other jobs.
 ///
-/// Destroying it waits for the job being run, for as long as the disk takes, and drops the others.
-/// Every method is for any thread.
+/// The destructor waits for the running job, as long as the disk takes, and drops the others.
+/// Threads: any.
 class Worker {
  public:
   using JobId = std::uint64_t;
-  /// Told whether the lock it asked for could be had.
+  /// Called with Ok, or with the reason why the lock was not available.
   using Job = std::function<void(const Status& ready)>;
   using Deliver = std::function<void(std::vector<WatchEvent>)>;
 
@@ -35,16 +35,16 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Nothing when too many jobs wait already; the job is then not taken.
+  /// Returns nothing, and drops the job, if too many jobs wait.
   [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) MUSTER_EXCLUDES(mutex_);
-  /// True when the job had not begun; it will not run then.
+  /// True if the job had not begun; then it will not run.
   [[nodiscard]] bool withdraw(JobId id) MUSTER_EXCLUDES(mutex_);
-  /// The process whose lock the jobs wait for, 0 when that cannot be told; nothing when they do
-  /// not wait.
+  /// The process whose lock the jobs wait for, or 0 if it is unknown; nothing if no job
+  /// waits.
   [[nodiscard]] std::optional<int> blocked_by() const MUSTER_EXCLUDES(mutex_);
 
-  /// Delivers what happens after `since`, on the worker's thread, batch by batch: the next one
-  /// only after delivered(), so that a slow watcher holds one batch and no more.
+  /// Delivers the changes after `since`, on the worker's thread, batch by batch. The next batch
+  /// follows only after delivered(), so a slow watcher holds at most one batch.
   [[nodiscard]] std::uint64_t add_watcher(std::string prefix, Position since, Deliver deliver)
       MUSTER_EXCLUDES(mutex_);
   void delivered(std::uint64_t watcher) MUSTER_EXCLUDES(mutex_);
@@ -59,19 +59,19 @@ class Worker {
     std::string prefix;
     Position position;
     Deliver deliver;
-    bool due = true;  ///< The journal was written since the last look at it.
+    bool due = true;  ///< The journal was written since it was last read.
     bool delivering = false;
   };
 
   void run();
-  /// Goes on in the directory that is at the path now, or with a lock and a journal made again.
+  /// Continues in the directory that is at the path now, or with a new lock and journal.
   void follow_directory() MUSTER_EXCLUDES(mutex_);
   void fail_locked_jobs(const Error& error) MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] bool stopping() MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Queued> take(bool needs_lock) MUSTER_EXCLUDES(mutex_);
-  /// Some of them; true when more are waiting.
+  /// Runs some of them; true if more are waiting.
   [[nodiscard]] bool run_lock_free_jobs() MUSTER_EXCLUDES(mutex_);
-  /// How long to wait before asking for the lock again; max when nothing waits for it.
+  /// The wait before the next try for the lock; max if no job waits for it.
   [[nodiscard]] Duration run_locked_jobs() MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] std::vector<std::uint64_t> due_watchers() MUSTER_EXCLUDES(mutex_);
   void pump(std::uint64_t id) MUSTER_EXCLUDES(mutex_);
@@ -80,7 +80,7 @@ class Worker {
   Directory& directory_;
   files::FileWaiter waiter_;
   MonoTime look_at_{};
-  std::uint64_t openings_;  ///< Of the directory, when its journal was last looked for.
+  std::uint64_t openings_;  ///< Of the directory, when its journal was last opened.
   Duration lock_wait_;
   mutable Mutex mutex_;
   bool stopping_ MUSTER_GUARDED_BY(mutex_) = false;

@@ -11,8 +11,8 @@
 
 namespace muster {
 
-/// The objects of a memory store, apart from any one user of them: several stores, each on its
-/// own loop of one thread, may share them. The reference for what the other stores must do.
+/// The objects of a memory store, separate from its users: several stores, each on its own loop of
+/// one thread, may share them. The reference for the behaviour of the other stores.
 class MemoryObjects {
  public:
   struct Entry {
@@ -31,11 +31,11 @@ class MemoryObjects {
   Result<Revision> put(const Key& key, std::string body, const Precondition& when,
                        const std::optional<Guard>& guard, MonoTime now);
   Status remove(const Key& key, const std::optional<Revision>& when);
-  /// Puts an object back as it was, its revision included, as somebody's backup does where
-  /// revisions are made of contents.
+  /// Restores an object with its old revision, as a backup does where revisions are derived from
+  /// contents.
   void restore(const Key& key, Entry entry);
-  /// Everything at once is as it was: an older copy takes this store's place. Nobody is told. With
-  /// `count_again` later revisions count from there, as etcd's do; otherwise none is given out
+  /// Replaces all objects by an older copy, without notice to watchers. With `count_again`,
+  /// later revisions continue from the copy, as etcd's do; otherwise no revision is issued
   /// twice.
   void go_back(const MemoryObjects& copy, bool count_again);
   [[nodiscard]] ListPage list(const std::string& prefix, const std::string& from,
@@ -47,11 +47,11 @@ class MemoryObjects {
   /// The objects under `prefix` written after `revision`, in the order of their writes.
   [[nodiscard]] std::vector<Change> changes_since(const std::string& prefix,
                                                   std::uint64_t revision) const;
-  /// Called after every change, in order. Subscribers are told apart by the id returned.
+  /// Calls `on_change` after every change, in order. The returned id identifies the subscriber.
   std::uint64_t subscribe(std::function<void(const Change&)> on_change);
   void unsubscribe(std::uint64_t id) { subscribers_.erase(id); }
 
-  /// How many objects a page of list() holds; small in tests of pagination.
+  /// The number of objects in one page of list(); small in tests of pagination.
   std::size_t page_size = 1000;
 
  private:
@@ -65,7 +65,7 @@ class MemoryObjects {
   std::map<std::uint64_t, std::function<void(const Change&)>> subscribers_;
 };
 
-/// `memory:` — for tests and single processes. Loses everything with the process.
+/// The store `memory:`, for tests and single processes. It loses everything with the process.
 class MemoryStore final : public ObjectStore {
  public:
   MemoryStore(Loop& loop, std::shared_ptr<MemoryObjects> objects)
@@ -85,7 +85,7 @@ class MemoryStore final : public ObjectStore {
                                std::function<void(const WatchEvent&)> on_event) override;
 
  private:
-  /// Answers `done` with the outcome of `work`, which is not done at all after its deadline.
+  /// Calls `done` with the outcome of `work`; after the deadline `work` does not run.
   template <typename T, typename Work>
   void complete(Deadline by, Callback<T> done, Work work) {
     Result<T> result(Errc::kUnavailable, "the deadline had passed before the call");

@@ -5,9 +5,9 @@
 
 namespace muster::musterd {
 
-/// Asks the servers of a musterd cluster, and the one that they name as their leader. A server
-/// carries a write to the leader by itself where it can; where it cannot, it names the leader and
-/// has done nothing, so the request is sent again there. Loop thread only.
+/// Sends requests to the servers of a musterd cluster. A server forwards a write to the leader if
+/// it can. Otherwise it does nothing and names the leader, and the request is sent again to that
+/// server. Threads: loop thread only.
 class Client final : public remote::Client {
  public:
   using remote::Client::Client;

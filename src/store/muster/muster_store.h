@@ -11,25 +11,25 @@
 namespace muster {
 
 struct MusterStoreOptions {
-  TlsFiles tls{};  ///< Any of them switches TLS (1.3) on.
-  /// A read, and the way to a server for a write, goes to another server after this long.
+  TlsFiles tls{};  ///< Any file switches TLS (1.3) on.
+  /// After this time a read, or a write not yet sent, goes to another server.
   Duration attempt_timeout = 1s;
-  /// Objects in one page of a list; musterd gives at most 1000.
+  /// Objects in one page of a list; musterd returns at most 1000.
   std::uint32_t page_size = 1000;
-  bool stop_when_gone_back = false;  ///< As in StoreOptions.
+  bool stop_when_gone_back = false;  ///< See StoreOptions.
 };
 
-/// muster://h1:9000,h2:9000/prefix: the store that musterd keeps in its replicated state.
+/// The store at muster://h1:9000,h2:9000/prefix, which musterd keeps in its replicated state.
 ///
-/// Reads are linearizable, whichever server answers. Watch, guarded put, conditional remove and one
-/// order of all writes are there; ages are by the servers' log time. An object has at most 256 KiB.
-/// A list of several pages is no snapshot: each page is as of its own moment, and a watch from the
-/// list's cursor tells what changed meanwhile. When the store is found to have gone back in time,
-/// the call that finds it fails, history() rises, every watch is reset, and calls go on; with
-/// `stop_when_gone_back` every call is kCorrupt instead.
+/// Guarantees: reads are linearizable, whichever server answers. It supports watch, guarded put,
+/// conditional remove and one order of all writes; ages are by the servers' log time. An object has
+/// at most 256 KiB. Not guaranteed: that a list of several pages is one snapshot. Each page has its
+/// own moment; a watch from the list's cursor reports the changes in between. If the store has gone
+/// back in time, the call that detects it fails, history() rises, every watch is reset, and calls
+/// go on; with `stop_when_gone_back` every call is kCorrupt instead.
 ///
-/// Opens without a connection: a cluster that is down shows in the first call. kInvalid when the
-/// address or a file is unfit.
+/// Opens without a connection: the first call shows if a cluster is down. Returns kInvalid if the
+/// address or a file is invalid.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_muster_store(
     const Url& url, const MusterStoreOptions& options, EventLoop& loop);
 

@@ -9,8 +9,8 @@
 
 namespace muster::musterd {
 
-/// A watch on musterd: any server serves it from its own copy. At most one message is in memory.
-/// Loop thread only.
+/// A watch on musterd: any server serves it from its own copy. It holds at most one message in
+/// memory. Threads: loop thread only.
 class WatchStream final : public remote::ResumingWatch {
  public:
   WatchStream(Client& client, const Requests& requests, Loop& loop, FindRevision find_revision,
@@ -26,8 +26,8 @@ class WatchStream final : public remote::ResumingWatch {
 
   Client& client_;
   const Requests& requests_;
-  std::string history_;       ///< What revisions count in, as the server told last.
-  std::size_t endpoint_ = 0;  ///< That the stream goes to.
+  std::string history_;       ///< The history of revisions, as the server last reported it.
+  std::size_t endpoint_ = 0;  ///< The endpoint of the stream.
   std::unique_ptr<rpc::ClientCall> stream_;
 };
 

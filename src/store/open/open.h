@@ -10,18 +10,18 @@
 
 namespace muster {
 
-/// What an address does not say.
+/// Options that the address does not contain.
 struct StoreOptions {
-  TlsFiles tls;  ///< For stores that are reached over TLS.
-  /// When the store is found to have gone back in time, every call fails from then on. For a
-  /// replicated log, which must not go on in another past.
+  TlsFiles tls;  ///< For stores with TLS.
+  /// Every call fails after the store is found to have gone back in time. For a replicated log,
+  /// which must not continue from another past.
   bool stop_when_gone_back = false;
-  /// Older TLS is refused, as servers of Muster do. Otherwise an etcd may speak TLS 1.2.
+  /// Refuses older TLS, as Muster's servers do. Otherwise an etcd may use TLS 1.2.
   bool tls13_only = false;
 };
 
-/// Opens the store at an address such as file:///var/lib/app; its completions are posted to
-/// `loop`, which must outlive it. kInvalid with a sentence when the address is no good.
+/// Opens the store at an address such as file:///var/lib/app. Completions are posted to `loop`,
+/// which must outlive the store. Returns kInvalid and a sentence if the address is invalid.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_store(const std::string& url,
                                                               EventLoop& loop,
                                                               const StoreOptions& options);

@@ -25,23 +25,23 @@ struct ClientOptions {
   std::string name;                       ///< Of the servers, for people: "etcd".
   std::vector<std::string> endpoints;     ///< host:port, or unix:/path of a socket.
   std::shared_ptr<rpc::ClientTls> tls{};  ///< Null: plaintext.
-  /// A read, and the way to a server for a write, goes to another server after this long.
+  /// After this time a read, or a write not yet sent, goes to another server.
   Duration attempt_timeout = 1s;
 };
 
-/// The TLS of a client, null without files. `tls12`: servers that know no later one are spoken to.
-/// kInvalid, naming the file, when one cannot be used.
+/// The TLS of a client; null without files. `tls12`: servers that know no later version are
+/// accepted. Returns kInvalid and names the file if one cannot be used.
 [[nodiscard]] Result<std::shared_ptr<rpc::ClientTls>> client_tls(const TlsFiles& files, bool tls12);
 
-/// Asks a cluster of servers: one channel each, one server in use until it fails.
+/// Sends requests to a cluster of servers: one channel each, one server in use until it fails.
 ///
-/// A request leaves only when a server has greeted, so "never left" is a fact and not a guess: such
-/// a request, and one that the server refused unread, goes to the next server while there is time.
-/// A read without an answer does, too. A write that has left does not. Every call completes once,
-/// posted to the loop, by its deadline.
+/// A request is sent only after a server has greeted, so "never sent" is a fact and not a guess.
+/// Such a request, and one that the server refused unread, goes to the next server while there is
+/// time. So does a read without an answer; a write that was sent does not. Every call completes
+/// once, posted to the loop, by its deadline.
 ///
-/// What a kind of server does in its own way is said by a derived class. Destroying it gives
-/// everything up, and no completion comes afterwards. Loop thread only.
+/// Derived classes define the behaviour of each kind of server. The destructor cancels everything,
+/// and no completion comes afterwards. Threads: loop thread only.
 class Client {
  public:
   Client(ClientOptions options, EventLoop& loop);
@@ -54,7 +54,7 @@ class Client {
   void unary(std::string method, const Request& request, Access access, Deadline by,
              Callback<Response> done) {
     auto then = parsed<Response>(access, std::move(done));
-    // A message has at most 2 GB, and a caller's value may be longer.
+    // A message has at most 2 GB, but a caller's value may be longer.
     if (request.ByteSizeLong() <= kMessageBytesMax) {
       return start(std::move(method), rpc::payload(request.SerializeAsString()), access, by,
                    std::move(then));
@@ -64,26 +64,26 @@ class Client {
     }));
   }
 
-  /// Requests begun between these two wait, each at most until its deadline.
+  /// Requests begun between these two calls wait, each at most until its deadline.
   void hold();
   void release();
 
-  /// For streams, which their owner keeps and makes again: the server in use, a stream to it, ...
+  /// For streams, which their owner keeps and reopens: the server in use, a stream to it, ...
   [[nodiscard]] std::size_t endpoint() const { return current_; }
   [[nodiscard]] std::unique_ptr<rpc::ClientCall> stream(const std::string& method,
                                                         rpc::ClientCallEvents events);
-  /// ... and how to say that the server failed.
+  /// ... and a report that the server failed.
   void leave(std::size_t endpoint, const Error& reason);
 
  protected:
-  /// What every request carries.
+  /// Metadata of every request.
   [[nodiscard]] virtual rpc::Metadata metadata() const { return {}; }
-  /// Reads how a request failed. A write that may have been performed must be kAmbiguous.
+  /// Classifies a failed request. A write that may have been performed must be kAmbiguous.
   [[nodiscard]] virtual Verdict judge(const rpc::Outcome& outcome, Access access) const = 0;
-  /// Whether a request to `method` may go out now; it waits for resume_waiting() where not.
+  /// Whether a request to `method` may be sent now; otherwise it waits for resume_waiting().
   virtual bool ready(const std::string& method);
-  /// The number of the credentials in use, and whether new ones can be had after those of that
-  /// number were refused; ready() then says when.
+  /// The number of the credentials in use, and whether new ones can be fetched after those with
+  /// that number were refused; then ready() says when.
   [[nodiscard]] virtual std::uint64_t credentials_number() const { return 0; }
   virtual bool renew_credentials(std::uint64_t refused);
 
@@ -109,7 +109,7 @@ class Client {
     };
   }
 
-  /// False when `endpoint` is none.
+  /// False if `endpoint` is not an endpoint.
   bool add_channel(const std::string& endpoint);
   void start(std::string method, rpc::Payload request, Access access, Deadline by,
              Callback<std::string> done);
@@ -130,9 +130,9 @@ class Client {
   std::vector<std::unique_ptr<rpc::Channel>> channels_;  ///< As `options_.endpoints`.
   std::size_t current_ = 0;
   bool served_ = false;  ///< The server in use has answered since it was chosen.
-  LogThrottle told_;     ///< Of which failures the log was told.
+  LogThrottle told_;     ///< Which failures were logged.
   int holds_ = 0;
-  std::vector<Shared> waiting_;  ///< For ready() or for release(); bounded by the callers.
+  std::vector<Shared> waiting_;  ///< For ready() or release(); bounded by the callers.
   std::unordered_set<Shared> calls_;
   Lifetime lifetime_;
 };

@@ -9,19 +9,19 @@
 
 namespace muster::remote {
 
-/// Where a server is: host:port, [v6]:port, or unix:/path of a socket.
+/// The address of a server: host:port, [v6]:port, or unix:/path of a socket.
 struct Endpoint {
-  std::string host;  ///< As it was written, brackets and unix: included.
+  std::string host;  ///< As written, including brackets and unix:.
   std::uint16_t port = 0;
 
-  /// kInvalid when `text` is none of these.
+  /// Returns kInvalid if `text` is none of these.
   [[nodiscard]] static Result<Endpoint> parse(const std::string& text);
-  /// What a certificate calls the server.
+  /// The server's name in a certificate.
   [[nodiscard]] std::string name() const;
 };
 
-/// Each of host, host:port, [v6] or [v6]:port, with `port` where none is named. kInvalid when one
-/// is none of these.
+/// Converts host, host:port, [v6] or [v6]:port; `port` is the default. Returns kInvalid if one of
+/// them has another form.
 [[nodiscard]] Result<std::vector<std::string>> with_ports(const std::vector<std::string>& hosts,
                                                           std::string_view port);
 

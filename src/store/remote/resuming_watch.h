@@ -11,19 +11,19 @@
 
 namespace muster::remote {
 
-/// One watch, over as many streams as it takes.
+/// One watch, over as many streams as necessary.
 ///
-/// Before each stream it asks the store for its revision by a linearizable read: that finds a
-/// server that works, renews credentials, notices a store that went back in time (a watch from a
-/// revision of the future would stay silent) and, where there is nothing to resume from, says
-/// where "now" is. A gap that cannot be closed is told as kReset.
+/// Before each stream it reads the store's revision linearizably. That finds a working server,
+/// renews credentials, and detects a store that went back in time (a watch from a future revision
+/// would stay silent). Without a position to resume from, it also defines "now". A gap that cannot
+/// be closed is reported as kReset.
 ///
-/// How a stream is made and read is said by a derived class. Nothing comes after close().
-/// Loop thread only.
+/// Derived classes open and read the streams. No event comes after close(). Threads: loop thread
+/// only.
 class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
  public:
-  /// Asks for the history and revision of the store; an error when it is found to have gone back,
-  /// also behind `after`. With `hold`, calls that begin meanwhile wait for the answer.
+  /// Reads the history and revision of the store; an error if it has gone back, also behind
+  /// `after`. With `hold`, calls that begin meanwhile wait for the answer.
   using Mark = Identity::Mark;
   using FindRevision = std::function<void(Mark after, bool hold, Callback<Mark> done)>;
 
@@ -47,20 +47,20 @@ class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
   void close();
 
  protected:
-  /// Makes a stream of what changes after `after()`.
+  /// Opens a stream of the changes after `after()`.
   virtual void start_stream() = 0;
-  /// Ends the stream, if there is one; nothing of it is heard afterwards.
+  /// Ends the stream, if there is one; none of its events is delivered afterwards.
   virtual void drop_stream() = 0;
 
-  /// The stream must be in force, said by in_force(), within this time.
+  /// The stream must be established, reported by in_force(), within this time.
   void limit_opening(std::function<void()> expired);
   void in_force();
-  /// Tells the caller, who may close the watch by it. The event's numbers carry no stamp yet.
+  /// Delivers to the caller, which may close the watch. The event's numbers carry no stamp yet.
   void deliver(WatchEvent event);
   /// Everything up to `revision` was delivered.
   void advance(std::int64_t revision);
   void reset_at(std::int64_t revision);
-  /// Drops the stream and makes another one soon; with `lost` the next one begins with kReset.
+  /// Drops the stream and opens another one soon; with `lost` the next one begins with kReset.
   void reopen(const std::string& reason, bool lost = false);
 
   [[nodiscard]] bool closed() const { return closed_; }
@@ -73,12 +73,12 @@ class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
   FindRevision find_revision_;
   Setup setup_;
   bool closed_ = false;
-  Timer timer_;  ///< Bounds the opening of a stream, or waits before the next one.
+  Timer timer_;  ///< Limits the opening of a stream, or delays the next one.
   Duration backoff_{0};
-  std::string reported_;  ///< Why the watch does not run, when that was logged already.
+  std::string reported_;  ///< Why the watch does not run, if that was already logged.
 };
 
-/// What a caller holds of a ResumingWatch.
+/// The caller's handle of a ResumingWatch.
 class WatchHandle final : public Watch {
  public:
   explicit WatchHandle(std::shared_ptr<ResumingWatch> watch) : watch_(std::move(watch)) {}

@@ -7,22 +7,22 @@
 namespace muster::remote {
 
 enum class Access {
-  kRead,       ///< Asking twice does no harm.
-  kReadAhead,  ///< The same, and it goes out while others are held back.
-  kWrite,      ///< Asking twice may act twice.
+  kRead,       ///< A repetition does no harm.
+  kReadAhead,  ///< Likewise, and it is sent while others are held back.
+  kWrite,      ///< A repetition may act twice.
 };
 
-/// What to do about a failed request.
+/// The reaction to a failed request.
 enum class Reaction {
   kFail,            ///< Report the error.
-  kTryAgain,        ///< Nothing was done by it: another attempt, elsewhere, while there is time.
-  kReauthenticate,  ///< Nothing was done by it: the token was refused; get a new one, send again.
+  kTryAgain,        ///< It did nothing: another attempt, elsewhere, while there is time.
+  kReauthenticate,  ///< It did nothing: the token was refused; get a new one and retry.
 };
 
 struct Verdict {
   Reaction reaction;
-  Error error;              ///< What the caller is told; with kTryAgain when time has run out.
-  std::string elsewhere{};  ///< With kTryAgain: host:port of the server to ask, if one was named.
+  Error error;              ///< For the caller; with kTryAgain only when time has run out.
+  std::string elsewhere{};  ///< With kTryAgain: host:port of the server to ask, if named.
 };
 
 }  // namespace muster::remote

@@ -9,7 +9,7 @@
 
 namespace muster::s3 {
 
-/// What was asked, as far as the meaning of an answer depends on it.
+/// The request, as far as the meaning of an answer depends on it.
 struct Question {
   enum class Kind { kGet, kPut, kRemove, kList };
   Kind kind = Kind::kGet;
@@ -21,32 +21,32 @@ struct Question {
   [[nodiscard]] bool write() const { return kind == Kind::kPut || kind == Kind::kRemove; }
 };
 
-/// A refusal, and what may turn it into an answer. The first two remedies are safe for writes too,
-/// because the request was refused before anything was done; kRetry is only ever given for reads.
+/// A refusal, and its remedy. The first two remedies are safe for writes too, because the request
+/// was refused before anything was done; kRetry is used only for reads.
 struct Refusal {
   enum class Remedy { kNone, kSetClock, kRenewCredentials, kRetry };
   Error error;
   Remedy remedy = Remedy::kNone;
 };
 
-/// What an answer with any status but 2xx means. The four that are easily confused are kept apart:
-/// 412 is kConflict, 409 and 5xx on a write settle nothing and are kAmbiguous (Ceph gives 500 to
-/// losers of a race, AWS 409 while another conditional write is under way), 429 and SlowDown are
-/// kThrottled. Nothing of the body but S3's one-word code reaches a message.
+/// Classifies an answer with any status but 2xx. Four cases that are easily confused are kept
+/// apart: 412 is kConflict; 409 and 5xx on a write settle nothing and are kAmbiguous (Ceph sends
+/// 500 to losers of a race, AWS 409 while another conditional write is under way); 429 and SlowDown
+/// are kThrottled. Of the body, only S3's one-word code appears in a message.
 [[nodiscard]] Refusal judge(const HttpResponse& response, const Question& question);
 
-/// What a request that got no answer means, given the HTTP client's error.
+/// Classifies a request without an answer, by the HTTP client's error.
 [[nodiscard]] Refusal judge(const Error& transport, const Question& question);
 
-/// The word in <Error><Code>; empty when the body has none.
+/// The word in <Error><Code>; empty if the body has none.
 [[nodiscard]] std::string parse_error_code(std::string_view body);
 
-/// Revisions are ETags without their quotes. Empty when the answer has none.
+/// Revisions are ETags without their quotes. Empty if the answer has none.
 [[nodiscard]] Revision revision_of(const HttpResponse& response);
-/// The object of a 200. kCorrupt without an ETag: it would have no revision.
+/// The object of a 200. Returns kCorrupt without an ETag, because it would have no revision.
 [[nodiscard]] Result<Object> parse_object(HttpResponse response);
-/// The page of a ListObjectsV2 answer; `prefix` is cut off each key. `now` is the store's time, for
-/// the ages.
+/// The page of a ListObjectsV2 answer; `prefix` is removed from each key. `now` is the store's
+/// time, for the ages.
 [[nodiscard]] Result<ListPage> parse_list(std::string_view body, std::string_view prefix);
 
 }  // namespace muster::s3

@@ -19,35 +19,35 @@ struct TimedCredentials {
   std::optional<MonoTime> expires;  ///< By this machine's boot clock.
 };
 
-/// A place that credentials come from.
+/// A source of credentials.
 struct CredentialSource {
   std::string name;  ///< For people.
   std::function<void(MonoTime by, Callback<TimedCredentials> done)> fetch;
 };
 
-/// Where link-local services and STS are; tests name a server of their own.
+/// The addresses of link-local services and STS; tests use a server of their own.
 struct CredentialEndpoints {
   std::string container = "http://169.254.170.2";
   std::string instance = "http://169.254.169.254";
-  std::string sts;  ///< Empty for AWS's in the region.
+  std::string sts;  ///< Empty for AWS's own in the region.
 };
 
-/// The first that is configured of: environment variables, the profile's keys, web identity
+/// Chooses the first configured source of: environment variables, the profile's keys, web identity
 /// (AssumeRoleWithWebIdentity), the container's endpoint, the instance's metadata (IMDSv2).
-/// AWS_ENDPOINT_URL_STS and AWS_EC2_METADATA_SERVICE_ENDPOINT go before `endpoints`. kInvalid or
-/// kUnsupported with one sentence when what is configured cannot work. The source uses `loop` and
-/// `http` as long as it lives; its errors hold no secret.
+/// AWS_ENDPOINT_URL_STS and AWS_EC2_METADATA_SERVICE_ENDPOINT override `endpoints`. Returns
+/// kInvalid or kUnsupported and one sentence if the configuration cannot work. The source uses
+/// `loop` and `http` as long as it lives; its errors contain no secret.
 [[nodiscard]] Result<CredentialSource> choose_credential_source(const Environment& environment,
                                                                 const Profile& profile,
                                                                 const std::string& region,
                                                                 CredentialEndpoints endpoints,
                                                                 Loop& loop, HttpClient& http);
 
-/// Credentials that are current: fetched on first use, renewed in the background before they
-/// expire, one fetch at a time however many ask. A renewal that fails is tried again while the old
-/// ones still hold.
+/// Provides current credentials: fetched on first use, renewed in the background before they
+/// expire, one fetch at a time for any number of callers. A failed renewal is retried while the old
+/// credentials are still valid.
 ///
-/// Waiting requests are bounded by whoever asks. Loop thread only.
+/// Callers bound the number of waiting requests. Threads: loop thread only.
 class CredentialProvider {
  public:
   CredentialProvider(Loop& loop, CredentialSource source)
@@ -56,10 +56,10 @@ class CredentialProvider {
   CredentialProvider(const CredentialProvider&) = delete;
   CredentialProvider& operator=(const CredentialProvider&) = delete;
 
-  /// Calls `done` at once when credentials are at hand, else when they have come; by the deadline
-  /// in any case, then with kUnavailable.
+  /// Calls `done` at once if credentials are available, otherwise when they have arrived; by the
+  /// deadline in any case, then with kUnavailable.
   void get(MonoTime by, Callback<Credentials> done);
-  /// The store refused these: the next get() fetches anew, unless that has happened already.
+  /// The store refused these: the next get() fetches new ones, unless that has already happened.
   void reject(const Credentials& refused);
 
  private:

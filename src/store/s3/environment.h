@@ -8,12 +8,12 @@
 
 namespace muster::s3 {
 
-/// The value of an environment variable; empty when it is not set. A parameter everywhere, so that
-/// tests need not change their own process.
+/// Returns the value of an environment variable; empty if it is not set. A parameter everywhere, so
+/// that tests need not change their own process.
 using Environment = std::function<std::string(const char* name)>;
 [[nodiscard]] Environment process_environment();
 
-/// A section of AWS's shared files, the credentials file's values before the config file's.
+/// A section of AWS's shared files; the credentials file overrides the config file.
 struct Profile {
   std::string name;
   bool found = false;
@@ -22,11 +22,11 @@ struct Profile {
   [[nodiscard]] std::string get(const std::string& key) const;
 };
 
-/// The profile that AWS_PROFILE names, or "default", from AWS_SHARED_CREDENTIALS_FILE and
-/// AWS_CONFIG_FILE or their usual places. kInvalid when a profile was named and is in neither.
+/// The profile named by AWS_PROFILE, or "default", from AWS_SHARED_CREDENTIALS_FILE and
+/// AWS_CONFIG_FILE or their usual paths. Returns kInvalid if a named profile is in neither.
 [[nodiscard]] Result<Profile> load_profile(const Environment& environment);
 
-/// A whole file of at most 1 MiB; kInvalid with its name when it cannot be read.
+/// The content of a file of at most 1 MiB; kInvalid with its name if it cannot be read.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path);
 
 }  // namespace muster::s3

@@ -18,30 +18,30 @@
 
 namespace muster {
 
-/// What an S3 store has sent so far.
+/// Counts of an S3 store's requests.
 struct S3Stats {
   std::uint64_t requests = 0;  ///< Signed requests, retries included; not those for credentials.
   std::uint64_t retries = 0;   ///< Of reads, after a failure or by Retry-After.
-  std::uint64_t clock_settings = 0;  ///< Times the store's Date corrected ours.
+  std::uint64_t clock_settings = 0;  ///< Corrections of this clock by the store's Date.
 };
 
 /// s3://bucket/prefix?endpoint=…&region=…&style=path|virtual&if-match=auto|quoted|unquoted&ca-file=…
 ///
 /// Revisions are ETags. On many stores these are hashes of the body, so two writes of the same body
-/// have the same revision: callers put a nonce in each body. Whether a store honours conditions at
-/// all is for the probe to find out. How If-Match is quoted the store learns from its first writes
-/// at a revision.
+/// have the same revision: callers must put a nonce into each body. The probe checks whether a
+/// store honours conditions at all. The store learns how to quote If-Match from its first writes at
+/// a revision.
 ///
-/// Reads that fail are retried with jittered backoff within their deadline, as long as the store's
-/// budget of retries lasts. Writes are never retried after they may have been performed; they are
-/// sent again only when the store refused them for the time or the session token they carried.
+/// Failed reads are retried with jittered backoff within their deadline, as long as the store's
+/// budget of retries lasts. A write that may have been performed is never retried; a write is sent
+/// again only if the store refused it because of its time or session token.
 ///
-/// remove() at a revision is kUnsupported: there are S3 stores that ignore the condition and delete
-/// anyway. Removing what does not exist is a success, as S3 does not tell the difference.
+/// remove() at a revision is kUnsupported, because some S3 stores ignore the condition and delete
+/// anyway. Removing a missing object succeeds, because S3 does not report the difference.
 class S3Store final : public ObjectStore {
  public:
-  /// kInvalid with one sentence when the address or the environment does not say enough. `clock`
-  /// tells the time of day for signatures; null: the loop does.
+  /// Returns kInvalid and one sentence if the address or the environment is insufficient. `clock`
+  /// provides the time of day for signatures; null: the loop does.
   [[nodiscard]] static Result<std::unique_ptr<S3Store>> open(
       const Url& url, EventLoop& loop,
       const s3::Environment& environment = s3::process_environment(),
@@ -86,13 +86,13 @@ class S3Store final : public ObjectStore {
   HttpClient http_;
   std::unique_ptr<s3::CredentialProvider> credentials_;
   std::optional<bool> if_match_quoted_;        ///< Empty until a write at a revision was accepted.
-  std::chrono::milliseconds clock_offset_{0};  ///< What the store's clock is ahead of ours.
+  std::chrono::milliseconds clock_offset_{0};  ///< The store's clock minus this one.
   double retry_budget_;
   S3Stats stats_;
   Lifetime lifetime_;
 };
 
-/// S3Store::open() for whoever needs no more than an ObjectStore.
+/// S3Store::open() for callers that need only an ObjectStore.
 [[nodiscard]] Result<std::unique_ptr<ObjectStore>> open_s3_store(const Url& url, EventLoop& loop);
 
 }  // namespace muster

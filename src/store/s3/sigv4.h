@@ -9,7 +9,7 @@
 
 namespace muster::s3 {
 
-/// What a request is signed with. The last two are secrets: never print them.
+/// The credentials of a signature. The last two are secrets: never print them.
 struct Credentials {
   std::string access_key_id;
   std::string secret_access_key;
@@ -19,28 +19,28 @@ struct Credentials {
 /// A request before it is signed. Nothing here is encoded yet.
 struct Request {
   std::string method = "GET";
-  std::string host;  ///< As the Host header will have it.
+  std::string host;  ///< As in the Host header.
   std::string path = "/";
   std::vector<std::pair<std::string, std::string>> query;
   std::vector<std::pair<std::string, std::string>> headers;  ///< Names in lower case.
   std::string body;
 };
 
-/// Percent-encodes all but letters, digits and -._~ (and '/', when kept).
+/// Percent-encodes everything but letters, digits and -._~ (and '/', if kept).
 [[nodiscard]] std::string uri_encode(std::string_view text, bool keep_slash = false);
-/// name=value&…, encoded and sorted: for the signature and for the URL alike.
+/// name=value&…, encoded and sorted, for both the signature and the URL.
 [[nodiscard]] std::string canonical_query(const Request& request);
 [[nodiscard]] std::string sha256_hex(std::string_view data);
 
-/// Signs requests by AWS Signature Version 4, with the payload's real hash and, as S3 wants it,
-/// the path encoded once. Keeps the key derived for the last day and secret. One thread.
+/// Signs requests by AWS Signature Version 4, with the payload's real hash and, as S3 requires, the
+/// path encoded once. Caches the key derived for the last day and secret. Threads: one.
 class Signer {
  public:
   Signer(std::string region, std::string service)
       : region_(std::move(region)), service_(std::move(service)) {}
 
-  /// Adds x-amz-date, x-amz-content-sha256, x-amz-security-token and authorization. Every header
-  /// that is there before takes part in the signature.
+  /// Adds x-amz-date, x-amz-content-sha256, x-amz-security-token and authorization. All existing
+  /// headers become part of the signature.
   void sign(Request& request, const Credentials& credentials, WallTime now);
 
  private:

@@ -168,6 +168,7 @@ class MUSTER_EXPORT GlobalCoordinator {
   Status set_eligible(bool eligible);
 
  private:
+  friend class muster::api::CoordinatorCore;
   explicit GlobalCoordinator(std::shared_ptr<muster::api::CoordinatorCore> core);
   std::shared_ptr<muster::api::CoordinatorCore> core_;
 };

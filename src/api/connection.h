@@ -21,7 +21,11 @@ namespace pub = muster::api_v1;
 
 [[nodiscard]] pub::Error to_public(const Error& error);
 [[nodiscard]] pub::Status to_public(const Status& status);
-[[nodiscard]] Error to_internal(const pub::Error& error);
+template <typename T>
+[[nodiscard]] pub::Result<T> to_public(Result<T> result) {
+  if (!result) return to_public(result.error());
+  return *std::move(result);
+}
 
 /// Refuses a call that would wait for the callback that it is made in.
 [[nodiscard]] pub::Error waits_for_callbacks(const char* call);

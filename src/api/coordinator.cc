@@ -1,6 +1,5 @@
-#include <muster/coordinator.h>
+#include "api/coordinator.h"
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -9,9 +8,6 @@
 #include <variant>
 #include <vector>
 
-#include "api/connection.h"
-#include "api/plugin_bridge.h"
-#include "coordinator/namespace_coordinator.h"
 #include "core/election/records.h"
 #include "platform/host.h"
 #include "platform/system_clock.h"
@@ -21,52 +17,6 @@ namespace muster::api {
 pub::Error coordinator_moved_from() {
   return {pub::Code::kInvalid, "this GlobalCoordinator was moved from, or was stopped"};
 }
-
-/// What a pub::GlobalCoordinator is. Any thread, unless a function says something else.
-class CoordinatorCore : public std::enable_shared_from_this<CoordinatorCore> {
- public:
-  using Core = std::shared_ptr<CoordinatorCore>;
-  explicit CoordinatorCore(std::shared_ptr<Connection> connection)
-      : connection_(std::move(connection)) {}
-
-  [[nodiscard]] static pub::Result<Core> start(const pub::Arbiter& arbiter, const std::string& name,
-                                               pub::CoordinatorOptions options);
-  [[nodiscard]] Connection& connection() { return *connection_; }
-  [[nodiscard]] pub::Status stop();
-  void end();
-
-  /// Calls `ask` with the coordinator, unless it has ended.
-  template <typename T, typename Ask>
-  T with(T otherwise, Ask ask) {
-    const std::lock_guard lock(mutex_);
-    return core_ ? ask(*core_) : otherwise;
-  }
-  [[nodiscard]] pub::Status subscribe(std::shared_ptr<pub::CoordinatorPlugin> plugin);
-  [[nodiscard]] pub::Status unsubscribe(const std::shared_ptr<pub::CoordinatorPlugin>& plugin);
-  /// Runs `task` with the coordinator on the loop, later.
-  template <typename Task>
-  pub::Status later(Task task) {
-    const std::lock_guard lock(mutex_);
-    if (!core_ || stopping_) return coordinator_moved_from();
-    // Before a stop that is asked for later.
-    connection_->loop().post([core = core_.get(), task] { task(*core); });
-    return pub::Done{};
-  }
-
- private:
-  void begin_stop();
-  void close();
-
-  const std::shared_ptr<Connection> connection_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unique_ptr<NamespaceCoordinator>
-      core_;  ///< Made and ended on the loop; under the mutex, too.
-  std::map<const pub::CoordinatorPlugin*, std::shared_ptr<PluginBridge>> bridges_;
-  bool stopping_ = false;
-  bool gone_ = false;
-  Core self_;  ///< Keeps a core whose handle did not wait.
-};
 
 namespace {
 
@@ -112,8 +62,8 @@ pub::Result<CoordinatorCore::Core> CoordinatorCore::start(const pub::Arbiter& ar
   if (Status good = validate_name("namespace", name); !good) return to_public(good.error());
   auto filled = coordinator_options(options);
   if (!filled) return to_public(filled.error());
-  auto core = std::make_shared<CoordinatorCore>(Connection::of(arbiter));
-  Connection& connection = core->connection();
+  auto core = std::make_shared<CoordinatorCore>(Connection::of(arbiter), name);
+  Connection& connection = *core->connection();
   const Duration per_call = filled->timings().request_timeout;
   connection.thread().run([&] {
     auto made = std::make_unique<NamespaceCoordinator>(
@@ -159,6 +109,18 @@ pub::Status CoordinatorCore::unsubscribe(const std::shared_ptr<pub::CoordinatorP
   // It was told on the callback thread, before this.
   connection_->wait_for_callbacks();
   return pub::Done{};
+}
+
+pub::Status CoordinatorCore::seat(std::shared_ptr<CoordinatorPlugin> plugin) {
+  const std::lock_guard lock(mutex_);
+  if (!core_ || stopping_) return coordinator_moved_from();
+  core_->plugins().subscribe(std::move(plugin));
+  return pub::Done{};
+}
+
+void CoordinatorCore::unseat(std::shared_ptr<CoordinatorPlugin> plugin) {
+  const std::lock_guard lock(mutex_);
+  if (core_) core_->plugins().unsubscribe(std::move(plugin), [] {});
 }
 
 void CoordinatorCore::begin_stop() {

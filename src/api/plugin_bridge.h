@@ -13,6 +13,22 @@
 
 namespace muster::api {
 
+/// A term of ours as plugins of the program know it.
+class TermLease final : public pub::Lease {
+ public:
+  TermLease(const LeaseGuard& guard, const Clock& clock) : guard_(guard), clock_(clock) {}
+  [[nodiscard]] bool valid() const override { return guard_.valid(); }
+  [[nodiscard]] bool stopping() const override { return guard_.stopping(); }
+  [[nodiscard]] pub::Token token() const override { return guard_.epoch().value(); }
+  [[nodiscard]] Duration left() const override {
+    return guard_.valid() ? std::max(Duration(0), guard_.deadline() - clock_.now()) : Duration(0);
+  }
+
+ private:
+  const LeaseGuard& guard_;
+  const Clock& clock_;
+};
+
 /// A plugin of the program as the coordinator inside knows it.
 class PluginBridge final : public CoordinatorPlugin,
                            public std::enable_shared_from_this<PluginBridge> {
@@ -37,21 +53,6 @@ class PluginBridge final : public CoordinatorPlugin,
   [[nodiscard]] Duration work_interval() const override { return plugin_->work_interval(); }
 
  private:
-  class TermLease final : public pub::Lease {
-   public:
-    TermLease(const LeaseGuard& guard, const Clock& clock) : guard_(guard), clock_(clock) {}
-    [[nodiscard]] bool valid() const override { return guard_.valid(); }
-    [[nodiscard]] bool stopping() const override { return guard_.stopping(); }
-    [[nodiscard]] pub::Token token() const override { return guard_.epoch().value(); }
-    [[nodiscard]] Duration left() const override {
-      return guard_.valid() ? std::max(Duration(0), guard_.deadline() - clock_.now()) : Duration(0);
-    }
-
-   private:
-    const LeaseGuard& guard_;
-    const Clock& clock_;
-  };
-
   const std::shared_ptr<pub::CoordinatorPlugin> plugin_;
   const Clock& clock_;
   std::optional<TermLease> lease_;  ///< On the callback thread only.

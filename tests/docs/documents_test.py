@@ -37,32 +37,14 @@ SNIPPETS = {  # What the code of a document takes for granted.
         #include "coordinator/hub.h"
         std::shared_ptr<muster::CoordinatorPlugin> plugin;
         """,
-    "docs/plugins/counters.md": """
-        #include "coordinator/hub.h"
-        #include "plugins/counters.h"
-        std::unique_ptr<muster::Hub> hub;
-        std::shared_ptr<muster::GlobalCoordinator> coordinator;
-        """,
-    "docs/plugins/queue.md": """
-        #include "coordinator/hub.h"
-        #include "plugins/queue.h"
-        std::unique_ptr<muster::Hub> hub;
-        std::shared_ptr<muster::GlobalCoordinator> coordinator;
-        muster::Status send(const std::string& message);
-        """,
-    "docs/plugins/scheduler.md": """
-        #include "coordinator/hub.h"
-        #include "plugins/scheduler.h"
-        std::unique_ptr<muster::Hub> hub;
-        std::shared_ptr<muster::GlobalCoordinator> coordinator;
-        """,
-    "docs/plugins/ttl.md": """
-        #include "coordinator/hub.h"
-        #include "plugins/ttl.h"
+    **{f"docs/plugins/{name}.md": """
+        #include <muster/plugins.h>
+        #include <chrono>
         using namespace std::chrono_literals;
-        std::unique_ptr<muster::Hub> hub;
-        std::shared_ptr<muster::GlobalCoordinator> coordinator;
-        """,
+        extern muster::Arbiter arbiter;
+        extern muster::GlobalCoordinator coordinator;
+        muster::Status send(const std::string& message);
+        """ for name in ("counters", "queue", "scheduler", "ttl")},
     "docs/client.md": """
         #include "client/node_agent.h"
         #include "client/topology_watch.h"
@@ -220,9 +202,9 @@ class DocumentsTest(unittest.TestCase):
             body = [line for line in code.splitlines() if line not in heads]
             lines = [line.strip() for line in prelude.splitlines()]
             source = "\n".join([*lines, *heads, "void shown() {", *body, "}", ""])
-            source = source.replace("<muster/", "<")
+            source = re.sub(r"<muster/(?=\w+/)", "<", source)  # Headers of modules.
             done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", "-x", "c++", "-",
-                                   f"-I{ROOT}/src", f"-I{BUILD}/proto"], input=source, text=True,
+                                   f"-I{ROOT}/src", f"-I{ROOT}/include", f"-I{BUILD}/proto"], input=source, text=True,
                                   capture_output=True, check=False)
             self.assertEqual(done.returncode, 0, f"{name}\n{source}\n{done.stderr}")
 

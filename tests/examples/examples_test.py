@@ -20,10 +20,10 @@ SOURCES = pathlib.Path(sys.argv[2])
 class Example:
     """One running example, whose lines can be waited for."""
 
-    def __init__(self, name, url):
-        self.process = subprocess.Popen([PROGRAMS / f"example_{name}", url], text=True,
+    def __init__(self, name, *words, lines=None):
+        self.process = subprocess.Popen([PROGRAMS / f"example_{name}", *words], text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.lines = queue.Queue()
+        self.lines = lines or queue.Queue()
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -58,8 +58,8 @@ class ExamplesTest(unittest.TestCase):
         self.url = "file://" + self.directory.name + "/store"
         self.running = []
 
-    def start(self, name):
-        example = Example(name, self.url)
+    def start(self, name, *words, **more):
+        example = Example(name, self.url, *words, **more)
         self.running.append(example)
         self.addCleanup(example.end, signal.SIGKILL)
         return example
@@ -97,6 +97,31 @@ class ExamplesTest(unittest.TestCase):
         self.assertEqual(second.await_line(lambda line: True), "epoch 2: 1")
         self.assertEqual(second.end(), 0)
 
+    def test_each_message_is_run_by_one_of_the_workers(self):
+        sent = {f"message {number}" for number in range(6)}
+        for message in sorted(sent):
+            self.assertEqual(self.start("queue", message).end(how=0), 0)
+        lines = queue.Queue()
+        workers = [self.start("queue", lines=lines), self.start("queue", lines=lines)]
+        ran = {lines.get(timeout=60) for _ in sent}
+        self.assertEqual(ran, {f"attempt 1: {message}" for message in sent})
+        for worker in workers:
+            self.assertEqual(worker.end(), 0)
+        self.assertTrue(lines.empty())
+
+    def test_every_add_is_in_the_total(self):
+        total = self.start("counters")
+        for amount in ("3", "4", "-2"):
+            self.assertEqual(self.start("counters", amount).end(how=0), 0)
+        total.await_line(lambda line: line == "5 orders")
+        self.assertEqual(total.end(), 0)
+
+    def test_a_session_that_is_not_renewed_is_removed(self):
+        sessions = self.start("sessions")
+        sessions.await_line(lambda line: line.startswith("sessions/"))
+        self.assertEqual(sessions.end(), 0)
+        self.assertEqual(sessions.lines.get(), "removed: yes")
+
     def simulate(self, *words):
         return subprocess.run([PROGRAMS / "example_simulate", *words], text=True, timeout=120,
                               stdout=subprocess.PIPE)
@@ -113,7 +138,7 @@ class ExamplesTest(unittest.TestCase):
         self.assertRegex(passed.stdout, r"^\d{5,} invoices were charged, each of them once\n$")
 
     def test_each_example_is_short(self):
-        for name in ("leader", "plugin", "cron", "singleton"):
+        for name in ("leader", "plugin", "cron", "queue", "counters", "sessions", "singleton"):
             text = (SOURCES / name / "main.cc").read_text()
             self.assertLess(len(text.splitlines()), 60, name)
 

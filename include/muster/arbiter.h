@@ -14,8 +14,8 @@ class Connection;
 
 MUSTER_BEGIN_NAMESPACE
 
-/// std::chrono::nanoseconds: every duration of <chrono> converts to it. (<stop_token> declares it;
-/// all of <chrono> takes a compiler several times as long to read.)
+/// std::chrono::nanoseconds: every duration of `chrono` converts to it. (`stop_token` declares it;
+/// all of `chrono` takes a compiler several times as long to read.)
 using Duration = std::chrono::duration<std::int64_t, std::nano>;
 
 /// A fencing token: rises with every term of an election name, also across restarts. Send it along

@@ -64,8 +64,8 @@ enum class Overrun : int {
 };
 
 struct LeaderOptions {
-  /// The name of this candidate: letters, digits, dashes, underscores, dots, colons and at signs, at
-  /// most 128, unique within the election. Empty: host name and process id.
+  /// The name of this candidate: letters, digits, dashes, underscores, dots, colons and at signs,
+  /// at most 128, unique within the election. Empty: host name and process id.
   std::string id{};
   /// Published while this process leads, for everybody who asks for the leader: UTF-8, at most
   /// 1024 bytes.

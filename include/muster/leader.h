@@ -46,6 +46,7 @@ class MUSTER_EXPORT Term {
 
  private:
   friend class muster::api::LeadershipCore;
+  friend class muster::api::TermHold;
   explicit Term(std::shared_ptr<muster::api::TermHold> hold);
   std::shared_ptr<muster::api::TermHold> hold_;
 };
@@ -73,6 +74,9 @@ struct LeaderOptions {
   /// A leader that was silent for this long may be replaced. Others wait for as long as the holder
   /// wrote, so that candidates with different leases can take part. At least 100 ms.
   Duration lease = Duration(6'000'000'000);
+  /// How long the work may take to stop while the lease is renewed, when a term is given up. 0: a
+  /// fifth of the lease, at most 5 s, which is also what it is given when renewals fail.
+  Duration stop_time = Duration(0);
   /// False: sees who leads and never campaigns.
   bool campaigns = true;
   Overrun overrun = Overrun::kReport;
@@ -115,8 +119,9 @@ class MUSTER_EXPORT Leadership {
   /// `prefer` if it lives, and this process does not campaign for the time of a lease. Returns at
   /// once. kConflict when this process does not lead.
   Status step_down(const std::string& prefer = {});
-  /// Asks the work to stop, waits until it has returned (at most a fifth of the lease and a tenth),
-  /// releases the lease and leaves. No callback runs after it has returned. Again: nothing.
+  /// Asks the work to stop, waits until it has returned (at most LeaderOptions::stop_time and a
+  /// tenth of the lease), releases the lease and leaves. No callback runs after it has returned.
+  /// Again: nothing.
   Status stop();
   /// The name of this candidate.
   [[nodiscard]] std::string id() const;

@@ -20,6 +20,8 @@ namespace {
 constexpr int kLost = 71;
 /// A shorter one would be lost to the scheduler.
 constexpr Duration kLeaseMin = 100ms;
+/// Nobody waits for work for longer.
+constexpr Duration kStopTimeMax = 24h;
 /// A wait that is at least this long has no end.
 constexpr Duration kForever = std::chrono::hours(24 * 365);
 
@@ -103,6 +105,10 @@ pub::Result<LeadershipCore::Core> LeadershipCore::stand(const pub::Arbiter& arbi
   if (options.lease < kLeaseMin) {
     return {pub::Code::kInvalid, "the lease must be at least " + format_duration(kLeaseMin)};
   }
+  if (options.stop_time < Duration(0) || options.stop_time > kStopTimeMax) {
+    return {pub::Code::kInvalid,
+            "stop_time must be between 0 and " + format_duration(kStopTimeMax)};
+  }
   CandidateOptions candidate;
   candidate.node = WorkerId(options.id.empty() ? default_worker_id() : options.id);
   candidate.pod = host_name();
@@ -120,7 +126,8 @@ pub::Result<LeadershipCore::Core> LeadershipCore::stand(const pub::Arbiter& arbi
 
 void LeadershipCore::open(CandidateOptions candidate) {
   const CandidateOptions full = candidate.filled();
-  stop_time_ = *full.stop_grace + full.kill_margin;
+  rules_ = std::make_shared<const TermRules>(TermRules{
+      name_, id_, *full.stop_grace, full.kill_margin, options_->overrun == pub::Overrun::kExit});
   connection_->thread().run([&] {
     auto made = std::make_unique<Candidate>(
         name_, candidate,
@@ -141,15 +148,16 @@ void LeadershipCore::open(CandidateOptions candidate) {
 
 void LeadershipCore::start(Epoch, std::shared_ptr<const LeaseGuard> guard,
                            std::function<void()> on_ready, std::function<void(std::string)>) {
+  running_ = std::make_shared<TermRecord>(std::move(guard), connection_->loop(), rules_);
   {
     const std::lock_guard lock(mutex_);
-    term_ = std::make_shared<TermRecord>(std::move(guard), connection_->loop());
+    term_ = running_;
     changed_.notify_all();
   }
   on_ready();
 }
 
-void LeadershipCore::stop(MonoTime, std::function<void(bool)> done) {
+void LeadershipCore::stop(MonoTime by, std::function<void(bool)> done) {
   std::shared_ptr<TermRecord> term;
   {
     const std::lock_guard lock(mutex_);
@@ -159,13 +167,19 @@ void LeadershipCore::stop(MonoTime, std::function<void(bool)> done) {
   // A term that is given up ends now. One whose lease is not renewed holds until its deadline:
   // what is under way may use the time.
   const LeaseGuard& guard = term->guard();
-  if (guard.valid() && connection_->loop().now() < guard.deadline() - stop_time_) term->give_up();
+  const Duration stop_time = rules_->stop_budget + rules_->kill_margin;
+  if (guard.valid() && connection_->loop().now() < guard.deadline() - stop_time) term->give_up();
   connection_->call_back([term] { term->stopping().request_stop(); });
-  term->end([done = std::move(done)] { done(true); });
+  term->stop_guests(by);
+  term->end([this, term, done = std::move(done)] {
+    running_.reset();
+    done(term->proven());
+  });
 }
 
-// Only stop() ends a term, and it follows whatever ends a lease.
-void LeadershipCore::deadline_moved(MonoTime) {}
+void LeadershipCore::deadline_moved(MonoTime) {
+  if (running_) running_->deadline_moved();
+}
 
 void LeadershipCore::heard(const telemetry::Event& event) {
   const auto* trouble = std::get_if<telemetry::Trouble>(&event.what);

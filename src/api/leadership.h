@@ -50,6 +50,7 @@ class LeadershipCore final : public std::enable_shared_from_this<LeadershipCore>
   // The candidate's work. Loop thread only.
   void start(Epoch epoch, std::shared_ptr<const LeaseGuard> guard, std::function<void()> on_ready,
              std::function<void(std::string why)> on_failed) override;
+  [[nodiscard]] Duration stop_time() const override { return options_->stop_time; }
   void stop(MonoTime by, std::function<void(bool receipt)> done) override;
   void deadline_moved(MonoTime deadline) override;
 
@@ -61,8 +62,9 @@ class LeadershipCore final : public std::enable_shared_from_this<LeadershipCore>
   const std::string name_;
   const std::shared_ptr<const pub::LeaderOptions> options_;  ///< Callbacks under way share them.
   const std::string id_;
-  Duration stop_time_{0};  ///< Before the deadline, work whose lease is not renewed must stop.
-  Lifetime life_;          ///< Loop thread only.
+  std::shared_ptr<const TermRules> rules_;
+  Lifetime life_;                        ///< Loop thread only.
+  std::shared_ptr<TermRecord> running_;  ///< Until its work has stopped. Loop thread only.
   std::optional<Candidate::SeenLeader> told_leader_;  ///< Loop thread only.
 
   mutable std::mutex mutex_;

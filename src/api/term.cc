@@ -1,7 +1,5 @@
 #include "api/term.h"
 
-#include <muster/leader.h>
-
 #include <algorithm>
 
 namespace muster::api {
@@ -29,6 +27,25 @@ void TermRecord::end(std::function<void()> done) {
   ending_ = true;
   done_ = std::move(done);
   if (holders_ == 0) loop_.post(std::exchange(done_, {}));
+}
+
+bool TermRecord::enter(TermGuest& guest) {
+  if (stopped_) return false;
+  guests_.push_back(&guest);
+  return true;
+}
+
+void TermRecord::leave(TermGuest& guest) {
+  std::erase(guests_, &guest);
+}
+
+void TermRecord::stop_guests(MonoTime by) {
+  stopped_ = true;
+  for (TermGuest* guest : std::vector(guests_)) guest->stop(by);
+}
+
+void TermRecord::deadline_moved() {
+  for (TermGuest* guest : std::vector(guests_)) guest->deadline_moved();
 }
 
 }  // namespace muster::api

@@ -52,7 +52,8 @@ Supervisor::Supervisor(Loop& loop, EventLoop* for_commands, SupervisorOptions op
   MUSTER_CHECK(!specs_.empty());
   if (options_.guardian.empty()) options_.guardian = find_guardian();
   for (const ChildSpec& each : specs_) {
-    if (std::holds_alternative<SupervisedTask>(each.work) && !watchdog_) watchdog_.emplace();
+    const bool task = std::holds_alternative<SupervisedTask>(each.work);
+    if (task && options_.tasks_may_exit && !watchdog_) watchdog_.emplace();
     MUSTER_CHECK(for_commands_ != nullptr || !std::holds_alternative<Command>(each.work));
   }
 }

@@ -33,6 +33,7 @@ struct SupervisorOptions {
   std::string guardian{};       ///< Path of muster-guardian; empty: find_guardian().
   bool control_groups = true;   ///< See GuardianOptions::control_group.
   bool adopts_orphans = false;  ///< See GuardianOptions::adopts_orphans.
+  bool tasks_may_exit = true;   ///< False: a task that outlives the lease does not end the process.
 };
 
 /// Proof that nothing of a term still runs here: the lease may be released (G2).
@@ -56,7 +57,7 @@ struct TreeEnd {
 /// Commands run under guardians and write directly to this process's standard output and error.
 /// Their environment has MUSTER_EPOCH, MUSTER_NAME, MUSTER_NODE, and MUSTER_LEASE_DEADLINE (as of
 /// their start, in milliseconds of CLOCK_BOOTTIME). Tasks run on threads; a task that still runs
-/// half a kill margin before the deadline ends this process.
+/// half a kill margin before the deadline ends this process, if `tasks_may_exit`.
 ///
 /// Callbacks are posted to the loop. `ended` comes exactly once per start(), and only when no child
 /// is left. The destructor stops the children by force and waits. Threads: the loop thread, which

@@ -223,7 +223,7 @@ double decision_us() {
   membership::Event event{};
   event.kind = membership::EventKind::kNodeAdded;
   event.node.state = membership::NodeState::kJoining;
-  const membership::Reason reason{"somebody at 10.0.0.1", {}};
+  const membership::Reason reason{"an unknown caller at 10.0.0.1", {}};
   const CpuMeter meter(::getpid());
   for (std::size_t i = 0; i < kDecisions; ++i) {
     event.node.id = NodeId(ids[i % kNodes]);

@@ -173,7 +173,7 @@ void judge(Report& report, const std::vector<Row>& rows) {
     }
   }
   if (alone > 0) {
-    const std::string what = "S3: own CPU for a signed get or put, the dearest, ";
+    const std::string what = "S3: own CPU for a signed get or put, the most expensive,  ";
     report.at_most(what + "one by one", alone, 120, "us");
     report.at_most(what + "16 under way", together, 120, "us");
   }

@@ -133,7 +133,7 @@ double time_to_first_leader(const std::string& url, std::size_t workers) {
   const MonoTime began = boot_now();
   for (const auto& member : members) member->start();
   const MonoTime then = led.get_future().get();
-  // Whoever stops may be succeeded: the hubs end before what the listeners use.
+  // A worker that stops may be succeeded: the hubs end before what the listeners use.
   members.clear();
   hubs.clear();
   return std::chrono::duration<double>(then - began).count();

@@ -1,7 +1,7 @@
 // One worker of a fleet, in a process of its own so that it can be killed.
 //   election_worker URL NAMESPACE WORKER-ID OPTIONS-AS-JSON
 // Prints each event as one line of JSON with the instant on the boot clock, which all processes of
-// a host share. Leaves in order at SIGTERM, and at once, like a crash, when its input ends.
+// a host share. Stops cleanly at SIGTERM, and at once, like a crash, when its input ends.
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>

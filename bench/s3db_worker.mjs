@@ -2,7 +2,7 @@
 // plugin, since its elections prefer those.
 //   node s3db_worker.mjs NODE_MODULES ENDPOINT BUCKET PREFIX NAMESPACE WORKER_ID CONFIG_JSON
 // Prints a line of JSON when it learns that it leads, and its count of heartbeats for each line of
-// its input. Leaves in order at SIGTERM, and at once, like a crash, when its input ends.
+// its input. Stops cleanly at SIGTERM, and at once, like a crash, when its input ends.
 import { createInterface } from 'node:readline';
 import { connect } from '../tests/coordinator/s3db/connect.mjs';
 

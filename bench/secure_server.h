@@ -10,7 +10,7 @@
 
 namespace muster::bench {
 
-/// One musterd with mutual TLS and a list of revoked certificates, on the engine of somebody else.
+/// One musterd with mutual TLS and a revocation list, on another server's engine.
 class SecureServer {
  public:
   explicit SecureServer(const std::string& engine)

@@ -23,7 +23,7 @@ void measure_idle(Report& report, RpcPump& pump, pid_t server) {
   report.at_most("idle server, RSS", megabytes, 40, "MB");
 }
 
-/// Somebody who asks all the time notices when the server does nothing but its snapshot.
+/// A client that asks all the time notices when the server does nothing but its snapshot.
 void measure_snapshot(Report& report, RpcPump& pump, const LinkPtr& channel, Duration time) {
   register_nodes(pump, channel, 0, kNodesStanding);
   const auto health = [&](std::size_t, std::function<void()> done) {

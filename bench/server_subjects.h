@@ -10,7 +10,7 @@
 namespace muster::bench {
 
 /// The servers under measurement: musterd on an etcd of its own, and a bare etcd beside it, each of
-/// as many members. They share this machine and its disk with each other and with whoever asks.
+/// as many members. They share this machine and its disk with each other and with the clients.
 struct ServerPair {
   /// `tmpfs`: without a disk under them.
   ServerPair(int members, bool tmpfs, std::vector<std::string> musterd_args = {});
@@ -34,7 +34,7 @@ void muster_put(const LinkPtr& link, std::size_t key, const std::string& value,
 
 [[nodiscard]] std::string node_id(std::size_t number);
 [[nodiscard]] std::string generation_of(std::size_t number);
-/// Registers nodes [begin, end), many at once; they are JOINING until somebody beats for them.
+/// Registers nodes [begin, end), many at once; they are JOINING until they send heartbeats.
 void register_nodes(RpcPump& pump, const LinkPtr& link, std::size_t begin, std::size_t end);
 
 }  // namespace muster::bench

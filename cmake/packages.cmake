@@ -24,7 +24,7 @@ set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "musterd")
 set(CPACK_COMPONENT_MUSTER_DESCRIPTION
-  "run a command on one machine of many, and ask who leads
+  "run a command on one machine of many, and show the leader
  A store that can compare and swap (a bucket, an etcd, a directory, musterd) judges
  who leads; the command is ended before its lease is.")
 

@@ -4,7 +4,7 @@ import { Feed, type Link } from './live/feed.ts';
 import { Timeline } from './live/timeline.ts';
 import { Happening, Watched } from './live/watched.ts';
 
-/** Decisions kept in this browser; the server keeps more, and is asked when somebody searches. */
+/** Decisions kept in this browser; the server keeps more, and is asked for searches. */
 const timelineBound = 2000;
 /** Enough for the first view; the timeline asks for more. */
 const firstDecisions = 30;

@@ -52,7 +52,7 @@ export function clock(atMs: number, nowMs: number): string {
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** When somebody was heard; of one that was not heard, only for how long at least. */
+/** When a node was last heard; if it was not heard, the minimum silence. */
 export function lastSeen(ms: number | null, heard: boolean): string {
   if (ms === null) return '–';
   if (!heard) return `not for ${duration(ms)}`;

@@ -89,7 +89,7 @@ test('after another question no row of the old one is left', async () => {
   assert.equal(rows.total, 5);
 });
 
-test('a failed request is told, and asked again when somebody looks again', async () => {
+test('a failed request is told, and sent again when its rows come into view again', async () => {
   const errors: unknown[] = [];
   let broken = true;
   const rows = new PagedRows<string>(10, () => broken

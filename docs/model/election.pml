@@ -266,7 +266,7 @@ proctype Process(byte w) {
 #endif
   :: d_step { restarts > 0 -> restart(w) }
 #ifdef RESOURCE
-  /* What it does with its lead, in two steps: to ask, and to do. */
+  /* The leader's work, in two steps: check, and act. */
   :: d_step { leads(w) && W.work == 0 -> W.work = seen(w).epoch }
   :: d_step { W.work > 0 -> act(w) }
 #endif

@@ -1,4 +1,4 @@
-// Who leads? Run it twice, in two terminals, and stop the one that leads:
+// Leader election. Run it twice, in two terminals, and stop the one that leads:
 //   leader file:///tmp/muster-example
 #include <csignal>
 #include <cstdio>
@@ -36,6 +36,6 @@ int main(int argc, char** argv) {
 
   int signal = 0;
   sigwait(&signals, &signal);
-  (*coordinator)->stop();  // Hands the lead over before it returns.
+  (*coordinator)->stop();  // Hands over before it returns.
   return 0;
 }

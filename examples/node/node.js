@@ -3,7 +3,7 @@
 //   npm install && node node.js SERVER ID ADDRESS PORT
 //
 // It reads proto/muster/v1 as it is; MUSTER_PROTO says where when this file is not in its tree. It
-// asks one server; servers pass on to their leader what is the leader's. Ends in order on SIGTERM.
+// asks one server; servers forward requests to their leader. Stops cleanly on SIGTERM.
 'use strict';
 const path = require('path');
 const { randomUUID } = require('crypto');

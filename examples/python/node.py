@@ -4,7 +4,7 @@
 usage: PYTHONPATH=build/examples/python python3 node.py SERVER ID ADDRESS PORT
 
 Needs python3-grpcio and python3-protobuf; the build makes the stubs from proto/muster/v1. It asks one
-server; servers pass on to their leader what is the leader's. Ends in order on SIGTERM and SIGINT.
+server; servers forward requests to their leader. Stops cleanly on SIGTERM and SIGINT.
 """
 import signal
 import sys

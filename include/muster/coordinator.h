@@ -162,7 +162,7 @@ class MUSTER_EXPORT GlobalCoordinator {
   Status subscribe(std::shared_ptr<CoordinatorPlugin> plugin);
   /// Returns when the plugin has been told that it coordinates no more, if it did.
   Status unsubscribe(const std::shared_ptr<CoordinatorPlugin>& plugin);
-  /// Hands the lead over, to the worker `prefer` if it lives, and does not campaign for `hold_off`.
+  /// Hands over, to the worker `prefer` if it lives, and does not campaign for `hold_off`.
   /// Returns at once.
   Status step_down(const std::string& prefer = {}, Duration hold_off = Duration(15'000'000'000));
   Status set_eligible(bool eligible);

@@ -59,7 +59,7 @@ class MUSTER_EXPORT FencedObjects {
   /// kNotFound when there is no body; the token of such an object is kept all the same.
   [[nodiscard]] Result<FencedObject> get(const std::string& key) const;
   /// kDenied when a higher token was here. kAmbiguous: it may have been written or may be yet,
-  /// unless somebody else writes or fences first.
+  /// unless another process writes or fences first.
   [[nodiscard]] Status put(const std::string& key, const std::string& body, Token token) const;
   /// Raises the object's token and leaves its body: from now on lower ones are refused.
   [[nodiscard]] Status fence(const std::string& key, Token token) const;

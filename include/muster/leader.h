@@ -90,7 +90,7 @@ struct LeaderOptions {
 
 /// This process's part in one election, from stand() to stop() or the end of the object.
 ///
-/// Campaigns all the time: after each term, unless it was stopped, it stands again. Several objects
+/// Campaigns all the time: again after each term, unless it was stopped. Several objects
 /// may stand for several names, or under different ids for one name. After the end of one the same
 /// name may be stood for again, with the same arbiter.
 ///
@@ -134,7 +134,7 @@ class MUSTER_EXPORT Leadership {
 /// Calls `work` on this thread each time this process leads `name`, until `stop` is requested.
 /// `stop` may be requested by a signal handler.
 ///
-/// `work` returns soon after term.valid() has turned false; then this process stands again. If it
+/// `work` returns soon after term.valid() is false; then this process campaigns again. If it
 /// returns while the term is valid, the work is finished: the lease is released and lead() returns.
 /// What `work` throws comes out of lead() after the lease was released.
 ///

@@ -75,7 +75,7 @@ struct SchedulerMetrics {
   std::uint64_t refused = 0;      ///< Times that a higher token had been here.
 };
 
-/// Runs jobs by the calendar, in the process that leads, each due time at most once, whoever leads
+/// Runs jobs by the calendar, in the process that leads, each due time at most once for all leaders
 /// and whatever the clocks do: a due time is claimed in the store by compare-and-swap before it is
 /// run. Exactly once, unless the leader dies between claim and end (InterruptedRuns) or the time
 /// was missed (MissedRuns). A new or changed job begins with its next due time.
@@ -166,7 +166,7 @@ struct DeadLetter {
 /// A queue in the store. Any process enqueues; the leader says which messages may run, and when one
 /// is dead; workers claim and run them.
 ///
-/// A message whose enqueue() succeeded is run until it is acknowledged or dead, whoever dies
+/// A message whose enqueue() succeeded is run until it is acknowledged or dead, whatever dies
 /// meanwhile, and of two workers at most one holds a valid claim to it at any moment.
 ///
 /// Not guaranteed: that a message runs only once. A worker that dies between the work and the
@@ -220,8 +220,8 @@ struct CounterOptions {
 };
 
 /// Counters that many processes add to, without waiting for each other, and the leader sums up. An
-/// add that succeeded counts exactly once, whoever dies at whatever step, whatever arrives twice,
-/// and with two leaders at work.
+/// add that succeeded counts exactly once, whichever process dies at any step, whatever arrives
+/// twice, and with two leaders at work.
 ///
 /// Not guaranteed: that consolidated() knows the latest adds.
 ///
@@ -319,7 +319,7 @@ class MUSTER_EXPORT TtlRecord {
   ~TtlRecord();
 
   /// Moves the expiry to `ttl` from now. kNotFound: it was removed and stays so; create another.
-  /// kConflict: somebody else wrote the record. kAmbiguous, kUnavailable: try again.
+  /// kConflict: another process wrote the record. kAmbiguous, kUnavailable: try again.
   [[nodiscard]] Status renew(Duration ttl);
   /// As well with new fields.
   [[nodiscard]] Status renew(Duration ttl, const std::string& fields);

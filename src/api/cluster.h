@@ -37,7 +37,7 @@ class ClusterCore {
 
   [[nodiscard]] CallbackThread& callbacks() { return callbacks_; }
   [[nodiscard]] client::Client& client() { return *client_; }
-  /// Made by the first who asks, with a watch that tells members of their nodes.
+  /// Made at the first request, with a watch that tells members of their nodes.
   [[nodiscard]] Result<client::NodeAgent*> agent();
 
   /// Events of the agent about `id` go to `member` from now on; kConflict when one has that id.
@@ -98,7 +98,7 @@ class MembershipCore {
   std::condition_variable changed_;
   bool active_ = false;  ///< Has been.
   bool over_ = false;    ///< The agent has nothing more to do with the node.
-  std::string trouble_;  ///< Why it is not registered, as far as somebody said so.
+  std::string trouble_;  ///< Why it is not registered, as far as a server has said.
 };
 
 }  // namespace muster::api

@@ -140,7 +140,7 @@ void CoordinatorCore::close() {
         bridges_.clear();
       }
       core.reset();
-      // Once the mutex is free, whoever waits may destroy this.
+      // Once the mutex is free, a waiting thread may destroy this.
       Core self;
       const std::lock_guard lock(mutex_);
       gone_ = true;

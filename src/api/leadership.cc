@@ -289,7 +289,7 @@ void LeadershipCore::left() {
       candidate = std::move(candidate_);
     }
     candidate.reset();
-    // Once the mutex is free, whoever waits may destroy this.
+    // Once the mutex is free, a waiting thread may destroy this.
     Core self;
     const std::lock_guard lock(mutex_);
     gone_ = true;

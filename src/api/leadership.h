@@ -17,7 +17,7 @@
 
 namespace muster::api {
 
-/// What a pub::Leadership is: a candidate on the loop of its connection whose work is "somebody
+/// What a pub::Leadership is: a candidate on the loop of its connection whose work is "a thread
 /// holds a Term". Any thread, unless a function says something else.
 class LeadershipCore final : public std::enable_shared_from_this<LeadershipCore>,
                              private LeaderWork {

@@ -23,7 +23,7 @@ class SeatedPlugin {
         coordinator_(std::move(coordinator)),
         plugin_(std::move(plugin)) {}
   ~SeatedPlugin() {
-    // In a callback, whoever is called now may return later.
+    // In a callback, the callback under way may return later.
     if (!connection_->in_callback()) {
       (void)stop();
     } else if (coordinator_) {

@@ -220,7 +220,7 @@ TEST_F(CandidateCommandTest, AWatcherFollowsALeaderThatRestartsUnderItsName) {
   }
 }
 
-// Whoever is about to hand over to a node can see in its file that it would not take over.
+// Anyone who is about to hand over to a node can see in its file that it would not take over.
 TEST(CandidateTest, ANodeThatStandsAsideSaysSoInItsFile) {
   World world;
   auto& a = world.add("a");

@@ -12,7 +12,7 @@ namespace candidate_store_test {
 
 using World = CandidateWorld;
 
-// Whoever watches is told of an outage, not of every request that fails in it.
+// Anyone who watches is told of an outage, not of every request that fails in it.
 TEST(CandidateTest, AStoreThatAnswersReadsAndFailsWritesIsReportedOnce) {
   World world;
   auto& a = world.add("a");

@@ -235,7 +235,7 @@ TEST(CandidateTest, ALoserThatStopsDoesNotEraseTheWinner) {
   EXPECT_EQ(world.stored().leader, WorkerId("b"));
 }
 
-// C08: a node on which the work does not start gives up, and somebody else leads.
+// C08: a node on which the work does not start gives up, and someone else leads.
 TEST(CandidateTest, WhereTheWorkDoesNotStartSomebodyElseLeads) {
   World world;
   world.habits.start_fails = 1;

@@ -62,7 +62,7 @@ class WorkJournal {
 struct WorkHabits {
   Duration start_max = 0s;
   Duration stop_max = 0s;
-  Duration stop_time = 0s;  ///< What it asks for an orderly stop.
+  Duration stop_time = 0s;  ///< What it needs for a clean stop.
   double start_fails = 0;
   double fails_later = 0;   ///< Within a minute.
   double ignores_stop = 0;  ///< Ends only by force.

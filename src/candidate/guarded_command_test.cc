@@ -328,7 +328,7 @@ TEST_F(GuardedCommandTest, TheGuardianDoesNotHaveTheCommandsEnvironment) {
   std::filesystem::remove_all(libraries);
 }
 
-// R21: whoever starts a daemon that goes to the background learns why it is not there.
+// R21: anyone who starts a daemon that goes to the background learns why it is not there.
 TEST_F(GuardedCommandTest, ACommandThatGoesToTheBackgroundIsTold) {
   auto guarded = start(shell("(setsid $ENDLESS &) ; exit 0"));
   ASSERT_TRUE(over());

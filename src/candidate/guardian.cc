@@ -35,7 +35,7 @@ UniqueFd child_signals() {
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// Whoever ends a whole session or control group politely must not end the guardian before what it
+/// A TERM to a whole session or control group must not end the guardian before what it
 /// guards. The command gets default handling again when it is spawned.
 void ignore_signals() {
   struct sigaction ignore {};
@@ -65,7 +65,7 @@ class Guard {
     // Of the kernel, here and below; what muster or the command says has no part in it.
     MUSTER_CHECK(child_signals_.valid() && alarm_.valid());
     ignore_signals();
-    // From here on, whoever loses its parent below this process becomes a child of it.
+    // From here on, a process below that loses its parent becomes a child of it.
     MUSTER_CHECK(::prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   }
 

@@ -1,4 +1,4 @@
-// muster-guardian: started by whoever supervises a command, once per command; and once more to
+// muster-guardian: started by the supervisor of a command, once per command; and once more to
 // learn what is typed on a terminal that was lent to it.
 
 #include <sys/socket.h>

@@ -54,7 +54,7 @@ void KeyWitness::read() {
       continue;
     }
     // Only its end closes the socket. Reaped at once: a child that has ended hides others from
-    // whoever asks the kernel for any.
+    // processes that ask the kernel for any.
     loop_.unwatch_fd(socket_.get());
     (void)process_->wait();
     process_.reset();

@@ -81,7 +81,7 @@ class ProcessScene : public ::testing::Test {
     return each;
   }
   /// Runs the loop until `holds` while there is always a process with this variable, so that
-  /// whoever kills those does not come to an end.
+  /// killing those never ends.
   bool until_beside(const std::string& assignment, const std::function<bool()>& holds) {
     std::vector<Process> strays;
     bool going = true;

@@ -94,7 +94,7 @@ TEST_F(SupervisedWorkTest, AnOrderlyStopNeedsEveryGraceAndTimeForTheKilledToDie)
   EXPECT_EQ(SupervisedWork(loop, options, {slow, brief, slow}).stop_time(), 3600ms);
 }
 
-// C03, P05: with the lease the right to a grace is lost; somebody else may have begun.
+// C03, P05: with the lease the right to a grace is lost; someone else may have begun.
 TEST_F(SupervisedWorkTest, ALostLeaseKillsAtOnce) {
   grace = 20s;
   start("trap '' TERM; $ENDLESS; :");

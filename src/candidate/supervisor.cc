@@ -327,7 +327,7 @@ void Supervisor::on_unkillable(std::size_t i) {
     return report_unkillable(i);
   }
   // Not the command but the guardian is stuck, or slow on a busy machine. What it guards is being
-  // killed from here all the while, and its lease is left to run out when that is due, so patience
+  // killed from here all the while, and its lease expires when that is due, so patience
   // costs nothing; a guardian that is ended leaves no proof.
   const Duration margin = options_.supervision.kill_margin;
   if (margin >= kGuardianPatience) return give_up_on_guardian(i);

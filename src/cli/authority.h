@@ -14,7 +14,7 @@
 
 namespace muster::cli {
 
-/// A certificate that somebody asks for.
+/// A request for a certificate.
 struct IssueOrder {
   security::Role role = security::Role::kNode;
   std::string id;

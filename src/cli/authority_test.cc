@@ -68,9 +68,9 @@ TEST_F(AuthorityTest, IsMadeOnceAndNeverReplaced) {
 
 TEST_F(AuthorityTest, AKeyWithoutItsCertificateIsLeftAlone) {
   std::filesystem::create_directory(dir_);
-  std::ofstream(dir_ + "/ca.key") << "somebody's";
+  std::ofstream(dir_ + "/ca.key") << "someone's";
   EXPECT_TRUE(Authority::create(dir_, 3650, kNoon).is(Errc::kInvalid));
-  EXPECT_EQ(content("ca.key"), "somebody's");
+  EXPECT_EQ(content("ca.key"), "someone's");
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/ca.crt"));
 }
 

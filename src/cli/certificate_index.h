@@ -24,7 +24,7 @@ struct IndexedCertificate {
 /// Everything an authority has made, as index.json holds it. Nothing is ever taken out, so that a
 /// certificate once revoked is on every list from then on. A value; one thread.
 struct CertificateIndex {
-  std::uint64_t crl_number = 0;  ///< Of the last list of revoked certificates.
+  std::uint64_t crl_number = 0;  ///< Of the last revocation list.
   std::vector<IndexedCertificate> certificates;
 
   /// kCorrupt unless it is exactly what to_json writes: guessing could leave a revoked one out.

@@ -27,7 +27,7 @@ class Command {
   virtual void declare(CLI::App& app) = 0;
   /// Where the words after `--` go: a command line to run. None: it takes no such words.
   [[nodiscard]] virtual std::vector<std::string>* command_line() { return nullptr; }
-  /// It goes on until it is told to stop, so that nobody waits for its end.
+  /// It runs until interrupted, so that nothing waits for its end.
   [[nodiscard]] virtual bool lasting() const { return false; }
   /// Answers with the exit code. An error is printed by the caller, as one sentence.
   [[nodiscard]] virtual Result<int> run(Terminal& terminal) = 0;

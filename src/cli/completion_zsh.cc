@@ -83,7 +83,7 @@ std::string zsh_completion(const CommandOutline& root) {
   script += "    ((CURRENT -= dashes))\n";
   script += "    _normal\n";
   script += "  else\n    " + function_name(root) + "\n  fi\n}\n\n";
-  // On $fpath it is run as the function itself; otherwise somebody has sourced it.
+  // On $fpath it is run as the function itself; otherwise a user has sourced it.
   script += "if [[ $funcstack[1] == _" + name + " ]]; then\n  _" + name + " \"$@\"\nelse\n";
   return script + "  compdef _" + name + " " + name + "\nfi\n";
 }

@@ -20,7 +20,7 @@ struct ElectionRow {
   std::string problem;  ///< Why the state cannot be read; empty when it can.
 };
 
-/// Every election that a store holds, whoever takes part in it: muster run, muster worker, the
+/// Every election that a store holds, of any program: muster run, muster worker, the
 /// library, or the servers of a musterd whose engine this store is. Sorted by name.
 [[nodiscard]] Result<std::vector<ElectionRow>> read_elections(SyncStore& store);
 

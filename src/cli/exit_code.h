@@ -12,7 +12,7 @@ enum ExitCode : int {
   kUsage = 64,        ///< The command line, the environment or the file is wrong.
   kUnreachable = 69,  ///< No answer from the store or the servers; the machine lacks something.
   // Of `muster run`, whose command may end with these numbers, too: standard error says which.
-  kNotAcquired = 70,         ///< Somebody else leads, and we do not wait any longer.
+  kNotAcquired = 70,         ///< Another node leads, and waiting is over.
   kLost = 71,                ///< The lease was lost; the command was ended.
   kArbiterUnreachable = 72,  ///< No answer from the store before the first term.
   kSupervisionFailed = 73,   ///< The command cannot be started, kept running, or ended.

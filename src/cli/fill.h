@@ -16,7 +16,7 @@ namespace muster::cli {
 /// MUSTER_LEASE_TIMEOUT for --lease-timeout. A variable that is empty counts as not set.
 [[nodiscard]] Status fill_from_environment(CLI::App& command);
 /// A variable that looks like a slip of the pen for one that a command of `program` knows is an
-/// error. What else begins with MUSTER_ is somebody else's.
+/// error. What else begins with MUSTER_ belongs to other programs.
 [[nodiscard]] Status refuse_slips(const CLI::App& program);
 /// From the YAML file at `path`. One file may serve several commands, so a key that only another
 /// command of `program` knows is left to that one; a key that none knows is an error.

@@ -9,7 +9,7 @@
 
 namespace muster::cli {
 
-/// Tells somebody at a terminal that a command still works: after `first`, and then each time that
+/// Tells the user at a terminal that a command still works: after `first`, and then each time that
 /// as much time has passed again. Whole lines, so that nothing has to be erased. Has a thread of
 /// its own, which ends with this.
 class Progress {

@@ -25,7 +25,7 @@ struct RunPlan {
   bool lends_terminal = false;  ///< One command, which may read what is typed.
   Duration startup_jitter_min{0};
   Duration startup_jitter_max{0};
-  bool try_once = false;         ///< Somebody else leads: exit.
+  bool try_once = false;         ///< Another node leads: exit.
   std::optional<Duration> wait;  ///< Not acquired for this long: exit.
   bool one_term = false;         ///< Exit when the first term has ended, however it did.
   bool exit_on_loss = false;

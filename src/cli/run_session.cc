@@ -23,8 +23,8 @@ bool ends(int number) {
   return number == SIGTERM || number == SIGINT || number == SIGQUIT;
 }
 
-/// Whoever signals a process and then its group, as timeout(1) does, means it once. People who have
-/// waited long enough need longer to say so again.
+/// A program that signals a process and then its group, as timeout(1) does, means it once. Users
+/// who waited long enough need longer to say so again.
 constexpr Duration kOneWish = 500ms;
 
 /// What is left of commands whose muster was killed is given so long to die…
@@ -206,7 +206,7 @@ bool RunSession::shows_another(const telemetry::Event& event) const {
   return change && change->previous && change->current && *change->current != event.node;
 }
 
-// Whoever leads may have died just now: then its lease, the delay and a look are waited for.
+// The leader may have died just now: then its lease, the delay and a look are waited for.
 void RunSession::warn_of_short_wait() const {
   const CandidateOptions& times = plan_.candidate;
   const Duration takeover =

@@ -20,7 +20,7 @@ struct Terminal {
   std::ostream& out;
   std::ostream& err;
   bool colour = false;    ///< `out` is a terminal and NO_COLOR is not set.
-  bool progress = false;  ///< `err` is a terminal: somebody may be waiting.
+  bool progress = false;  ///< `err` is a terminal: a user may be waiting.
   /// Writes lines to `err` without waiting for its reader, for any thread. Unset: they go there
   /// directly.
   std::function<void(const std::string&)> told{};
@@ -30,7 +30,7 @@ struct Terminal {
   /// drawn over the one before.
   std::function<WindowSize()> window{};
 
-  /// One line, at once: whoever reads a pipe sees it when it happens.
+  /// One line, at once: the reader of a pipe sees it at once.
   void line(const std::string& text);
   /// As line(), for a command that has other things to do than to wait for a reader. Any thread, if
   /// `events` is set.

@@ -41,7 +41,7 @@ std::string unfit_to_lead(const WorkerFile& file, const std::optional<WorkerId>&
            format_duration(std::chrono::duration_cast<std::chrono::seconds>(*file.age));
   }
   if (state == "unknown") return id + " is not among the nodes that the leader sees";
-  if (!file.record.aside.empty()) return id + " stands aside (" + file.record.aside + ")";
+  if (!file.record.aside.empty()) return id + " does not campaign (" + file.record.aside + ")";
   return {};
 }
 

@@ -61,7 +61,7 @@ TEST(WorkerTableTest, OnlyWhoIsThereAndWouldTakeItIsFitToLead) {
   EXPECT_EQ(unfit(file("c", 1s, true)), "c has left");
   WorkerFile paused = file("b", 1s);
   paused.record.aside = "paused";
-  EXPECT_EQ(unfit(paused), "b stands aside (paused)");
+  EXPECT_EQ(unfit(paused), "b does not campaign (paused)");
 }
 
 }  // namespace worker_table_test

@@ -9,7 +9,7 @@
 namespace muster::client {
 namespace {
 
-/// One stream that somebody waits for. Of the loop, but for `finished`.
+/// One stream that a thread waits for. On the loop, except for `finished`.
 struct Transfer {
   std::string server;
   std::unique_ptr<Stream> stream;

@@ -39,7 +39,7 @@ class CallerTest : public ::testing::Test {
   sim::TrueTime answered_at{0};
 };
 
-// C14: every call has a deadline, whoever is silent.
+// C14: every call has a deadline, even if a server is silent.
 TEST_F(CallerTest, SilentServersAreGivenUpAtTheDeadline) {
   start();
   int asked = 0;

@@ -13,7 +13,7 @@ namespace muster::client {
 struct NodeAgent::State {
   Listener listener;
   std::unique_ptr<AgentSession> session;
-  std::shared_ptr<std::promise<void>> when_empty;  ///< Somebody waits in stop().
+  std::shared_ptr<std::promise<void>> when_empty;  ///< A thread waits in stop().
 
   void tell_if_empty() {
     if (when_empty == nullptr || session->machine().size() > 0) return;

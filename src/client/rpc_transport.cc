@@ -77,7 +77,7 @@ RpcStatus to_status(const rpc::Outcome& outcome) {
   status.code = static_cast<RpcCode>(outcome.code);
   status.reach = reach_of(outcome);
   status.obstacle = obstacle_of(outcome.trouble.kind);
-  // Whoever explains why a call has not left names the server, so that the cause is enough.
+  // The explanation of an unsent call names the server, so that the cause is enough.
   status.message = status.reach == Reach::kUnsent ? outcome.trouble.text : outcome.message;
   status.leader_address = outcome.trailers.find(rpc::kLeaderKey);
   status.replaced = !outcome.trailers.find(rpc::kReplacedKey).empty();

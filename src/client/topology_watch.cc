@@ -24,7 +24,7 @@ class TopologyWatch::Session {
 
  private:
   void on_event(const WatchEvent& event) {
-    // Published first: whoever is told of a version can read it.
+    // Published first: a listener that learns of a version can read it.
     shared_->published.set(event.view);
     if (event.kind == WatchEventKind::kSnapshot && !std::exchange(shared_->is_synced, true)) {
       shared_->first.set_value();

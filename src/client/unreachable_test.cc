@@ -112,7 +112,7 @@ TEST_F(UnreachableTest, AnUnknownName) {
 TEST_F(UnreachableTest, AWebServer) {
   serve_strangely("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", true);
   EXPECT_EQ(says(), server_name_ +
-                        " does not speak gRPC; check address and port (musterd: 9000 unless set) "
+                        " does not speak gRPC; check address and port (musterd: default 9000) "
                         "(the peer's data is not HTTP/2)");
 }
 

@@ -59,7 +59,7 @@ void WatchSession::on_message(const std::string& body) {
 
 void WatchSession::on_end(const std::string& reason) {
   stream_.reset();
-  // Somebody else next time, if there is somebody.
+  // Another server next time, if there is one.
   caller_.board().failed(server_);
   timer_.arm(machine_.end(caller_.loop().now()), [this] { open(); });
   if (std::exchange(told_, true)) return;

@@ -78,7 +78,8 @@ TEST(CoordinatorTest, LeasesAreWrittenWithTheTimesOfTheirSend) {
   EXPECT_TRUE(last.has_value());
 }
 
-// S16: whoever takes part reclaims an expired lease with its heartbeats; nobody has to wait for it.
+// S16: anyone who takes part reclaims an expired lease with its heartbeats; nobody has to wait for
+// it.
 TEST(CoordinatorTest, CrashFailoverTakesALeaseAndTwoSecondsAtTheMost) {
   std::vector<Duration> times;
   for (std::uint64_t seed = 1; seed <= 21; ++seed) {
@@ -96,7 +97,7 @@ TEST(CoordinatorTest, CrashFailoverTakesALeaseAndTwoSecondsAtTheMost) {
   EXPECT_LE(times.back(), 25s);
 }
 
-// P07: a stop in order hands over within one heartbeat interval.
+// P07: a clean stop hands over within one heartbeat interval.
 TEST(CoordinatorTest, AGracefulStopHandsOverWithinOneHeartbeatInterval) {
   std::vector<Duration> times;
   for (std::uint64_t seed = 1; seed <= 21; ++seed) {

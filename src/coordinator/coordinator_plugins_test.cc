@@ -20,7 +20,7 @@ TEST(PluginHostTest, EveryTermIsAnnouncedAndEndedExactlyOnce) {
   world.shared->faults.down = false;
   world.run(60s);
   EXPECT_EQ(a.plugin->notes, (Notes{"became 1", "stopped", "became 2"}));
-  // Replaced: somebody else stands in the state.
+  // Replaced: someone else stands in the state.
   world.overwrite(
       world.keys.state,
       R"({"leaderId":"x","epoch":7,"leaseStart":0,"leaseEnd":15000,"incarnation":"x"})");

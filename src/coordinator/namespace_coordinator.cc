@@ -244,8 +244,8 @@ void NamespaceCoordinator::note_breaker(const std::optional<CircuitTransition>& 
   host_->emit(CircuitBreakerEvent{name_space_, transition->to, transition->failure_count});
 }
 
-// A store that is out of reach cannot be told so. Afterwards the worker's file says it, and whoever
-// keeps the store can show it to people.
+// A store that is out of reach cannot be told so. Afterwards the worker's file says it, and
+// the store can show it to people.
 void NamespaceCoordinator::tell_outage(const CircuitTransition& closed) {
   const auto lasted = std::chrono::duration_cast<std::chrono::milliseconds>(
       loop_.now() - failing_since_.value_or(loop_.now()));

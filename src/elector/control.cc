@@ -26,7 +26,7 @@ Result<Json> parse_object(std::string_view body) {
 std::string text(const Json& json, const char* name) {
   const auto it = json.find(name);
   if (it == json.end() || !it->is_string()) return "";
-  // It is shown to people: whoever may write to the store must not write their terminals.
+  // It is shown to people: a writer of the store must not be able to control terminals.
   return without_controls(it->get<std::string>());
 }
 

@@ -59,7 +59,7 @@ void ElectionDriver::perform(ElectionStep step) {
   for (const ElectionEvent& event : step.events) hooks_.on_event(event);
 }
 
-// Somebody else's request may have found out: the history counts, not the answer.
+// Another request may have found out: the history counts, not the answer.
 void ElectionDriver::notice_history() {
   if (std::exchange(history_, store_.history()) == store_.history()) return;
   perform(election_.store_went_back(loop_.now()));

@@ -106,7 +106,7 @@ class ScriptedStore final : public ObjectStore {
   void call(bool writes, Callback<T> done, std::function<void(Callback<T>)> effect) {
     const Fault fault = script ? script(calls_, writes) : Fault::kNone;
     ++calls_;
-    const Error unheard{writes ? Errc::kAmbiguous : Errc::kUnavailable, "no answer"};
+    const Error unanswered{writes ? Errc::kAmbiguous : Errc::kUnavailable, "no answer"};
     const auto with = [done](Error error) {
       return [done, error = std::move(error)](const Result<T>&) { done(error); };
     };
@@ -116,16 +116,16 @@ class ScriptedStore final : public ObjectStore {
       case Fault::kUnavailable:
         return answer(std::move(done), {Errc::kUnavailable, "not reachable"});
       case Fault::kRequestLost:
-        return answer(std::move(done), unheard);
+        return answer(std::move(done), unanswered);
       case Fault::kReplyLost:
-        return effect(with(unheard));
+        return effect(with(unanswered));
       case Fault::kResent:
-        return effect(with(writes ? Error{Errc::kConflict, "precondition failed"} : unheard));
+        return effect(with(writes ? Error{Errc::kConflict, "precondition failed"} : unanswered));
       case Fault::kThrottled:
-        return effect(with(writes ? Error{Errc::kThrottled, "slow down"} : unheard));
+        return effect(with(writes ? Error{Errc::kThrottled, "slow down"} : unanswered));
       case Fault::kLate:
         if (writes) late_.push_back([effect] { effect([](const Result<T>&) {}); });
-        return answer(std::move(done), unheard);
+        return answer(std::move(done), unanswered);
       case Fault::kDead:
         return answer(std::move(done), {Errc::kCancelled, "the process is gone"});
     }

@@ -51,7 +51,7 @@ void Compactor::write(const std::string& key, std::string body, int tries,
       key, std::move(sent), Precondition::absent(), context_.by(),
       lifetime_.wrap([this, key, body = std::move(body), tries,
                       then = std::move(then)](Result<Revision> written) mutable {
-        // Nobody else has this name, so whoever was first, it was this; reading back shows it.
+        // No other process has this name, so the first write was this one; reading back shows it.
         if (written || written.is(Errc::kConflict)) return then();
         if (tries == 1) return end(Error{Errc::kUnavailable, written.error().message});
         context_.loop.at(context_.loop.now() + context_.options.retry_wait,

@@ -117,7 +117,7 @@ class LesserStore final : public ObjectStore {
   }
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override {
-    // As the file store does: whoever does not care what was there repairs it.
+    // As the file store does: a write without a condition repairs it.
     if (when.kind == Precondition::Kind::kNone) troubles_->gets.erase(key);
     if (refuses(key)) return refuse(std::move(done));
     if (troubles_->hold_put == key) {

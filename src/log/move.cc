@@ -52,7 +52,7 @@ void Move::finish(Callback<Done> done) {
       }
       state.filling.open(outcome->manifest, [&state, done](const Status& opened) {
         if (!opened.is(Errc::kConflict)) return done(opened);
-        // Somebody else who finishes the same move may have been first.
+        // Another process that finishes the same move may have been first.
         state.filling.look([&state, done, opened](const Status& seen) {
           done(seen && state.filling.opened() ? Status(Done{}) : opened);
         });

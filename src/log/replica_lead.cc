@@ -28,7 +28,7 @@ void ReplicatedLog::Impl::lead(Epoch epoch, Incarnation incarnation, Callback<Do
   term.incarnation = std::move(incarnation);
   term.on_lead = std::move(done);
   term_ = std::move(term);
-  // Whoever leads must not do so on a store that went back in time.
+  // A leader must not go on on a store that went back in time.
   anchor_due_ = true;
   schedule();
 }

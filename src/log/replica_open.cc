@@ -91,7 +91,7 @@ void ReplicatedLog::Impl::put_manifest() {
   manifest.nonce = Nonce(context_.random.uuid());
   manifest.guarded = context_.store.capabilities().guarded_put;
   manifest.cluster = context_.options.cluster.value_or("");
-  // Whoever made it, and whatever is answered: what is read next is the log.
+  // Whatever the answer, and whichever process made it: the next read returns the log.
   manifest_.create(std::move(manifest), lifetime_.wrap([this](const Status& made) {
     if (made || made.is(Errc::kConflict)) return read_manifest();
     retry(&Impl::read_manifest, made.error());

@@ -148,7 +148,7 @@ void ReplicatedLog::Impl::on_watch(const WatchEvent& event) {
   const auto index = context_.keys.entry_of(event.key);
   if (event.kind != WatchEvent::Kind::kPut || !index || *index <= position_.index) return;
   head_seen_ = std::max(head_seen_, *index);
-  // What is damaged is read, too, so that whoever is told of it hears the store's own words.
+  // Damaged objects are read, too, so that the report has the store's own message.
   const bool takes = manifest_.value().guarded && event.object.damage.empty();
   if (!takes || pushed_.size() >= kPushedMax) {
     look_ = true;

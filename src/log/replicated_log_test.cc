@@ -237,7 +237,7 @@ TEST_P(ReplicatedLogTest, ALogGetsItsNameFromAReplicaThatKnowsItOnly) {
   EXPECT_TRUE(world_.open(*stranger).is(Errc::kDenied));
   (void)world_.opened(of_cluster("red", leader->log->log_id()));
   (void)world_.opened(of_cluster("red"));
-  // Whoever leads at that moment goes on; it is asked for the name when it starts again.
+  // Anyone who leads at that moment goes on; it is asked for the name when it starts again.
   EXPECT_TRUE(world_.append(*leader, "b").ok());
   const auto old = world_.replica(of_cluster("", leader->log->log_id()));
   EXPECT_TRUE(world_.open(*old).is(Errc::kDenied));

@@ -17,7 +17,7 @@ namespace muster {
 /// cgroup.
 ///
 /// No controller is enabled in it, so it may stand beside processes in the cgroup above, and limits
-/// of that one hold on. Whoever has its directory open holds a lock on it: a cgroup that nobody
+/// of that one hold on. A process with its directory open holds a lock on it: a cgroup that nobody
 /// holds is left over from processes that were killed, and end_orphaned_control_groups() ends it.
 /// One thread.
 class ControlGroup {

@@ -20,7 +20,7 @@ namespace muster {
 
 /// The real loop: epoll, timers on CLOCK_BOOTTIME, so that a deadline passes during suspend too.
 /// post() is for any thread, everything else for the thread that runs the loop (or before run()).
-/// The queue of posted tasks is unbounded: whoever posts bounds itself.
+/// The queue of posted tasks is unbounded: its producers must bound it.
 class EventLoop final : public Loop {
  public:
   EventLoop();
@@ -73,7 +73,7 @@ class EventLoop final : public Loop {
   std::atomic<bool> stopped_{false};
   Mutex mutex_;
   std::vector<Task> tasks_ MUSTER_GUARDED_BY(mutex_);
-  bool asleep_ MUSTER_GUARDED_BY(mutex_) = false;  ///< Whoever posts must wake the loop.
+  bool asleep_ MUSTER_GUARDED_BY(mutex_) = false;  ///< A post must wake the loop.
   TimerId next_timer_ = 1;
   std::map<std::pair<MonoTime, TimerId>, Task> timers_;
   std::unordered_map<TimerId, MonoTime> timer_times_;

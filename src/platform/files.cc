@@ -309,7 +309,7 @@ int flock_holder(int fd) {
     if (at == line.npos || line.find(": FLOCK ") == line.npos) continue;
     const auto before = line.substr(0, at);
     const auto pid = parse_unsigned(before.substr(before.rfind(' ') + 1));
-    // Whoever took the lock may have ended, and another that has the file from it goes on.
+    // The process that took the lock may have ended while another one inherited the file.
     if (pid && *pid > 0 && (::kill(static_cast<pid_t>(*pid), 0) == 0 || errno == EPERM)) {
       return static_cast<int>(*pid);
     }

@@ -54,7 +54,7 @@ struct Content {
 /// True when the directory was empty and is gone.
 [[nodiscard]] bool remove_if_empty(int directory, const std::string& name);
 
-/// A FileId names a file or directory on this host while somebody has it open: no other has the
+/// A FileId names a file or directory on this host while it is open: no other has the
 /// same one, whatever its path.
 struct FileId {
   std::uint64_t device = 0;

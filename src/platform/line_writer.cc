@@ -112,7 +112,7 @@ bool LineWriter::put(const std::string& lines) const {
     if (count >= 0) {
       done += static_cast<std::size_t>(count);
     } else if (errno == EAGAIN) {
-      // Somebody who shares the descriptor has made it so.
+      // Another process that shares the descriptor has made it so.
       pollfd room{fd_, POLLOUT, 0};
       (void)::poll(&room, 1, -1);
     } else if (errno != EINTR) {

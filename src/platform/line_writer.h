@@ -21,7 +21,7 @@ namespace muster {
 /// again, a warning is logged that says how many.
 ///
 /// A write that fails, because the reader has gone or the disk is full, breaks it for good:
-/// whatever follows is dropped, and whoever asked for it by when_broken() is told.
+/// further lines are dropped, and the callback of when_broken() is called.
 ///
 /// Any thread. The destructor waits until the reader has taken what it was given; who cannot wait
 /// asks drain() first, and ends the process if that says no.

@@ -106,7 +106,7 @@ TEST_F(LineWriterTest, AReaderThatHasGoneHoldsUpNothing) {
   EXPECT_FALSE(lines.write("more\n"));
   bool again = false;
   lines.when_broken([&] { again = true; });
-  EXPECT_TRUE(again) << "whoever asks later is told at once";
+  EXPECT_TRUE(again) << "anyone who asks later is told at once";
 }
 
 // The descriptor is shared with the command, and with whatever else has it.

@@ -218,7 +218,7 @@ std::optional<ExitStatus> Process::wait_with(int options) {
   do {
     result = ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED | options);
   } while (result != 0 && errno == EINTR);
-  // Somebody else reaping our children is a broken program.
+  // Another part of the program that reaps our children is a fault.
   MUSTER_CHECK(result == 0);
   if (info.si_pid == 0) return std::nullopt;
   const MutexLock lock(spawned().mutex);

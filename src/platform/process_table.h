@@ -32,7 +32,7 @@ struct ProcessEntry {
 };
 
 /// The processes of this machine (of this pid namespace) at one look. The look takes a moment:
-/// a process that is born during it may be missing, so whoever must find all looks again.
+/// a process that is born during it may be missing, so a caller that must find all searches again.
 /// Allocates only when there are more processes than ever before. One thread.
 class ProcessTable {
  public:

@@ -85,7 +85,7 @@ class Walk {
 };
 
 /// Hears what a document holds, and nothing of it matters.
-class Unheard final : public YAML::EventHandler {
+class IgnoreEvents final : public YAML::EventHandler {
  public:
   using Text = const std::string&;
   void OnDocumentStart(const YAML::Mark&) override {}
@@ -104,8 +104,8 @@ class Unheard final : public YAML::EventHandler {
 bool has_one_document(const std::string& yaml) {
   std::istringstream stream(yaml);
   YAML::Parser parser(stream);
-  Unheard unheard;
-  return !parser.HandleNextDocument(unheard) || !parser.HandleNextDocument(unheard);
+  IgnoreEvents ignore;
+  return !parser.HandleNextDocument(ignore) || !parser.HandleNextDocument(ignore);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Until somebody asks. From then on a second signal ends the process at once, for people who
+  /// Until the first request. From then on a second signal ends the process at once, for people who
   /// have waited long enough.
   void wait();
   /// The same, for so long at most; false when nobody has asked by then.

@@ -11,9 +11,9 @@ namespace muster::files {
 /// The lock itself, which the caller asks for, keeps no order: a holder that unlocks and locks
 /// again at once would win against everybody who polls.
 ///
-/// Somebody who waits locks one byte of a file that all share, at the offset of its arrival by
+/// A waiting process locks one byte of a file that all share, at the offset of its arrival by
 /// CLOCK_BOOTTIME, and asks for the lock only while no byte before its own is locked. The kernel
-/// frees the byte of a process that dies, so a killed one holds up nobody. One that is stopped
+/// frees the byte of a process that dies, so a killed one blocks no other. One that is stopped
 /// (SIGSTOP) while it waits is overtaken after kPatience, and then ignored for kOvertaken.
 ///
 /// The line is a courtesy, and the lock alone excludes: whatever fails here costs fairness and no
@@ -44,7 +44,7 @@ class WaitingLine {
   const int fd_;
   std::optional<std::uint64_t> place_;
   MonoTime patient_since_{};
-  bool overtakes_ = false;       ///< Somebody is ahead and does not use its turn.
+  bool overtakes_ = false;       ///< A process ahead does not use its turn.
   std::uint64_t overtaken_ = 0;  ///< Places up to this one are ignored …
   MonoTime overtaken_until_{};   ///< … until then.
 };

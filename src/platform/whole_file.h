@@ -12,7 +12,7 @@ namespace muster::files {
 enum class Existing { kKeep, kReplace };
 enum class Readers { kOwner, kEverybody };  ///< Modes 0600 and 0644.
 
-/// Whoever looks finds the whole file, or what was there before; a crash leaves either. Writers of
+/// A reader finds the whole file, or the previous one; a crash leaves either. Writers of
 /// one name must take turns. kConflict, and nothing has changed, when a file of that name is to be
 /// kept.
 [[nodiscard]] Status write_whole(int directory, const std::string& name, std::string_view bytes,

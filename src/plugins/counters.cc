@@ -50,7 +50,7 @@ Status Counters::add(const std::string& counter, std::int64_t amount) {
     return_lane(counter, {lane.id, lane.number + 1, sent});
     return Done{};
   }
-  // A lane ends with its first failure. The add may be there yet, sent twice by somebody on the way
+  // A lane ends with its first failure. The add may be there yet, sent twice by a proxy on the way
   // and refused the second time: the next one would have its number, and be taken for a copy.
   return written.error();
 }

@@ -30,7 +30,7 @@ struct CounterOptions {
 /// Counters that many add to and the leader sums up. An add is one new object and waits for
 /// nobody; the leader folds adds into the total by one compare-and-swap, which also records up to
 /// where each lane has been folded, and removes them afterwards. So an add counts exactly once,
-/// whoever dies at whatever step, whatever arrives twice, and with two leaders at work.
+/// whichever process dies at any step, whatever arrives twice, and with two leaders at work.
 ///
 /// Not guaranteed: that consolidated() knows the latest adds. A total written at a higher epoch is
 /// not touched by a lower one. Adds and reads: any thread.

@@ -27,7 +27,7 @@ void look(std::string_view body, Decode decode, Encode encode) {
 
 }  // namespace
 
-// The objects of the plugins, and names of objects: whoever may write to the store can write them.
+// The objects of the plugins, and names of objects: a writer of the store can write them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster;
   const std::string_view body(reinterpret_cast<const char*>(data), size);

@@ -25,7 +25,7 @@ namespace muster {
 /// `attempts_max` attempts. An attempt is a handler that ran, or a claimant that died or could not
 /// reach the store for the rest of its visibility timeout; a store that fails spends none.
 ///
-/// Guaranteed: a message whose enqueue succeeded is run until it is acknowledged or dead, whoever
+/// Guaranteed: an enqueued message is run until it is acknowledged or dead, whichever process
 /// dies meanwhile; and of two workers at most one holds a valid guard for it at any moment, on
 /// their own boot clocks, without any wall clock. Not guaranteed: that it runs only once. A worker
 /// that dies, or outlives its guard, between the work and the acknowledgement has run what another

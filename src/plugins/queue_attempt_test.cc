@@ -162,7 +162,7 @@ TEST_F(QueueAttemptTest, TheMarkOfAClaimThatTheLeaderEndedStaysAsLongAsAnyOther)
   }
   chief.lead();
   world.clock.advance(31s);
-  chief.lead();  // The claim has run out: dead.
+  chief.lead();  // The claim has expired: dead.
   chief.lead();
   EXPECT_EQ(worker.plugin.dead_letters()->size(), 1u);
   EXPECT_EQ(count("messages/"), 0u);

@@ -198,7 +198,7 @@ Status Claimer::extend(QueueClaim& claim) {
   if (!claim.guard_->valid()) return too_late;
   const MonoTime sent = clock_.now();
   if (Status written = write(claim, claim.record_); !written) return written;
-  // What has run out stays so, even when the extension landed.
+  // An expired claim stays expired, even when the extension landed.
   if (!claim.guard_->valid()) {
     claim.guard_->close();
     return too_late;
@@ -208,7 +208,7 @@ Status Claimer::extend(QueueClaim& claim) {
 }
 
 Status Claimer::finish(QueueClaim& claim, ClaimState state, const std::string& reason) {
-  // Also after the guard ran out: while the claim's object is unchanged nobody else has begun.
+  // Also after the guard expired: while the claim's object is unchanged nobody else has begun.
   ClaimRecord record = claim.record_;
   record.state = state;
   record.reason = reason;

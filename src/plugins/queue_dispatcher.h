@@ -16,7 +16,7 @@
 
 namespace muster::queue {
 
-/// The leader's part of a queue: watches claims run out, on its own boot clock, publishes tickets,
+/// The leader's part of a queue: watches claims expire, on its own boot clock, publishes tickets,
 /// buries what was tried too often and sweeps what is finished. Keeps nothing that the store does
 /// not hold: a successor goes on from there. The thread of the plugin's callbacks.
 class Dispatcher {
@@ -39,7 +39,7 @@ class Dispatcher {
   struct Known {
     Revision revision;
     ClaimRecord record;
-    LeaseObserver rest;  ///< Until a claim has run out, a pause is over, a tombstone may go.
+    LeaseObserver rest;  ///< Until a claim has expired, a pause is over, a tombstone may go.
     bool message_gone = false;
   };
 

@@ -72,7 +72,7 @@ TEST_F(QueueTest, EveryMessageIsClaimedOnceByManyWorkers) {
   EXPECT_EQ(ran, std::multiset<std::string>(sent.begin(), sent.end()));
 }
 
-// S08: tickets carry the epoch, and whoever takes one checks it.
+// S08: tickets carry the epoch, and anyone who takes one checks it.
 TEST_F(QueueTest, TicketsOfAReplacedLeaderAreNotTaken) {
   ASSERT_TRUE(a.plugin.enqueue("x"));
   leader.lead();

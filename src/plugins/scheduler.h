@@ -60,13 +60,13 @@ struct SchedulerMetrics {
   std::uint64_t refused = 0;      ///< Times that a higher epoch had been here.
 };
 
-/// Runs jobs by the calendar, in the process that leads, each due time at most once whoever leads
+/// Runs jobs by the calendar, in the process that leads, each due time at most once for all leaders
 /// and whatever the clocks do: a due time is claimed in the store by compare-and-swap before it is
 /// run, and last_due only ever rises. Exactly once, unless the leader dies between claim and end
 /// (InterruptedRuns) or the time was missed (MissedRuns). A job's first due time is the first one
 /// after it was first seen, or after its cron or zone was changed.
 ///
-/// Runs take the thread of the plugins: a long one holds up the other jobs and plugins, though
+/// Runs take the thread of the plugins: a long one delays the other jobs and plugins, though
 /// never the heartbeat. No run is started once the term is to end or a higher epoch is known; one
 /// that is under way then is not stopped, and holds a hand-over up: it asks `guard.stopping()`.
 ///

@@ -96,7 +96,7 @@ class TtlRecord {
                                                 Random random = system_random());
 
   /// Moves the expiry to `ttl` from now. kNotFound: it was removed and stays so; create another.
-  /// kConflict: somebody else wrote the record. kAmbiguous, kUnavailable: try again.
+  /// kConflict: another process wrote the record. kAmbiguous, kUnavailable: try again.
   [[nodiscard]] Status renew(Duration ttl) { return renew(ttl, fields_); }
   /// As well with new fields.
   [[nodiscard]] Status renew(Duration ttl, std::string_view fields);

@@ -18,7 +18,7 @@ Outcome by_trailers(const HeaderBlock& trailers) {
           {}};
 }
 
-/// An answer of somebody who does not speak gRPC, such as a proxy.
+/// An answer of a server that does not speak gRPC, such as a proxy.
 Outcome by_http(const HeaderBlock& headers) {
   const std::string status(headers.find(":status"));
   const auto number = static_cast<int>(parse_unsigned(status).value_or(0));
@@ -164,7 +164,7 @@ void ClientLink::on_data(StreamId stream, std::string_view bytes) {
                  Outcome::Word::kNobody,
                  {}});
   }
-  // Whoever waits for it deals with it at once.
+  // A waiting reader processes it at once.
   connection_->session().consume(stream, bytes.size());
   for (std::string& message : messages) {
     if (call->ended || !call->events.message) return;

@@ -102,7 +102,7 @@ TEST(ReadPaceTest, AfterAPauseItIsReadAtOnce) {
   EXPECT_FALSE(pace.read(0, now + 1s));
 }
 
-// Whoever could not be delayed once may be another one a moment later.
+// Anyone who could not be delayed once may be another one a moment later.
 TEST(ReadPaceTest, ATrialThatFailedIsRepeatedLater) {
   ReadPace pace;
   MonoTime now{1s};

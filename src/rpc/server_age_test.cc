@@ -54,7 +54,7 @@ TEST_F(ServerTest, AnOldConnectionThatItsClientDoesNotCloseIsClosedInTheEnd) {
   EXPECT_TRUE(until([&] { return server->connections() == 0; }));
 }
 
-// Its machine may be gone without a word: a connection that is not asked would stay for ever.
+// Its machine may be gone without a trace: a connection that is not pinged would stay for ever.
 TEST_F(ServerTest, AConnectionThatFellSilentIsAskedAndThenEnded) {
   start({.connection = {.ask_after = 50ms, .answer_within = 50ms}});
   BareClient answers(port, loop.now());

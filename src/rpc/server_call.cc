@@ -187,7 +187,7 @@ void ServerCall::received(std::string_view bytes) {
     peer->connection().came(found.size());
   }
   for (std::string& message : found) messages_.push_back(std::move(message));
-  // Whoever is slow to read lets its client wait, except for the rest of a message under way.
+  // A slow reader lets its client wait, except for the rest of a message under way.
   if (messages_.empty() || held_ <= kBacklogLow) at->consume(stream_, std::exchange(held_, 0));
   if (has_news() && on_read_) host_.wants(shared_from_this());
 }
@@ -279,7 +279,7 @@ void ServerCall::close(const RpcStatus& status) {
   if (!status.leader_address.empty()) trailers.push_back({kLeaderKey, status.leader_address});
   if (status.replaced) trailers.push_back({kReplacedKey, "1"});
   if (status.retry_after > 0s) trailers.push_back({kRetryKey, retry});
-  // Whoever sent this must know that a server has spoken, and not the network: UNAVAILABLE means
+  // The client must know that a server has spoken, and not the network: UNAVAILABLE means
   // "nothing was changed" from the one and "it may have been" from the other.
   if (!status.ok()) trailers.push_back({kServerKey, host_.options.id});
   std::size_t bytes = 0;

@@ -109,7 +109,7 @@ TEST_F(DrainTest, ACallThatComesTooLateHearsTheServersWord) {
   EXPECT_EQ(second.outcome->code, Code::kUnavailable);
   EXPECT_NE(second.outcome->word, Outcome::Word::kNobody);
   EXPECT_EQ(begun, 0);
-  // And whoever comes later finds nobody.
+  // And anyone who comes later finds nobody.
   channel = connect();
   EXPECT_EQ(ask("x").outcome->word, Outcome::Word::kNeverLeft);
 }

@@ -236,7 +236,7 @@ TEST_F(ServerTest, ARequestOfOneMessageIsDoneWhenItsClientHasEndedItsSide) {
   EXPECT_EQ(done, 1);
 }
 
-// Somebody who connects and says nothing keeps nobody out.
+// Someone who connects and says nothing keeps nobody out.
 TEST_F(ServerTest, OfThoseWhoOnlyConnectTheOldestAreClosedForOthers) {
   start({.anteroom = {.each_max = 10, .patience = 50ms}});
   ASSERT_TRUE(ask("x").outcome->ok());

@@ -131,7 +131,7 @@ struct Session::Calls {
     }
     const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     const Stream* stream = self.find(frame->hd.stream_id);
-    // Whoever has its answer need not go on asking.
+    // A client that has its answer need not send more.
     if (end && self.side_ == Side::kServer && stream != nullptr && !stream->remote_ended) {
       self.reset(stream->id, NGHTTP2_NO_ERROR);
     }

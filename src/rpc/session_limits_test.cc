@@ -72,7 +72,7 @@ TEST(SessionTest, AFloodOfEmptyFramesIsCutOff) {
   EXPECT_EQ(pair.server.session.breach_message(), "too many frames without content");
 }
 
-// R36: whoever takes nothing piles up no answers, whatever they are to.
+// R36: anyone who takes nothing piles up no answers, whatever they are to.
 TEST(SessionTest, FramesThatNobodyTakesAreBounded) {
   Pair pair({.waiting_max = 50});
   for (int i = 0; i < 60; ++i) pair.client.session.ping();

@@ -81,7 +81,7 @@ void Session::reset_sent(std::uint32_t error) {
   if (error == NGHTTP2_NO_ERROR || error == NGHTTP2_CANCEL || error == NGHTTP2_ENHANCE_YOUR_CALM) {
     return;
   }
-  // Whoever makes us reset its streams is no better than one that does it.
+  // A peer that makes us reset its streams is no better than one that does so itself.
   reset_came();
 }
 
@@ -108,7 +108,7 @@ void Session::closed(StreamId id, std::uint32_t error) {
   const std::unique_ptr<Stream> stream = std::move(found->second);
   streams_.erase(found);
   unsent_ -= stream->unsent;
-  // What nobody consumed before its stream ended no longer holds up the others.
+  // Data that was not consumed before its stream ended no longer blocks the others.
   nghttp2_session_consume_connection(session_, stream->unconsumed);
   // Nobody was told of a request whose headers never came whole.
   if (side_ == Side::kClient || stream->headers_came) events_.on_closed(id, error);

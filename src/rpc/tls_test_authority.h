@@ -16,7 +16,7 @@ struct TestPair {
   std::string key;
 };
 
-/// An authority and what it vouches for, for two days.
+/// A CA and the certificates it issues, for two days.
 class TestAuthority {
  public:
   TestAuthority() {

@@ -99,7 +99,7 @@ TEST_F(TroubleTest, AServerThatSaysNothingIsGivenUp) {
   // A byte now and then is not enough.
   Stranger slow(loop_, "H", false);
   expect(ask(slow.port), Kind::kSilent, "accepted the connection and sent nothing");
-  // Whoever has less time hears the same, and that its time was over.
+  // Anyone who has less time hears the same, and that its time was over.
   expect(ask(silent.port, "127.0.0.1", 30ms), Kind::kSilent, "accepted the connection",
          Code::kDeadlineExceeded);
 }

@@ -236,7 +236,8 @@ void ClusterPeer::take_part() {
   update_health();
 }
 
-// What this server knows is not there: whoever wiped or replaced the engine must hear how to go on.
+// This server's log is not there: an operator who wiped or replaced the engine must learn how to go
+// on.
 Error ClusterPeer::explained(const Error& error) const {
   const bool other = error.code == Errc::kNotFound || error.code == Errc::kConflict;
   if (open_ || !other || !known_log_ || known_log_->empty()) return error;
@@ -246,7 +247,7 @@ Error ClusterPeer::explained(const Error& error) const {
                           log_identity_path(config_.data_dir)};
 }
 
-// A server whose engine cannot judge would wait for ever for somebody to lead.
+// A server whose engine cannot judge would wait for ever for a leader.
 void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
   using Kind = telemetry::Trouble::Kind;
   if (trouble.kind != Kind::kUnsafeStore && trouble.kind != Kind::kDuplicateNode) {

@@ -74,7 +74,7 @@ class ClusterPeer {
   /// Whether the state is there.
   [[nodiscard]] bool open() const { return open_; }
   [[nodiscard]] LeaderView leader() const;
-  /// Where the state stands, for whoever records what was done.
+  /// The position of the state, for records of changes.
   [[nodiscard]] AuditLog::Position position() const;
   [[nodiscard]] const ReplicatedState& replica() const { return replica_; }
 
@@ -148,7 +148,7 @@ class ClusterPeer {
   ObserveService explanations_;
   rpc::Router router_;
   std::set<std::string> being_told_;      ///< Servers of which a note is on its way.
-  std::optional<MonoTime> stood_at_;      ///< Since when this server stands for election.
+  std::optional<MonoTime> stood_at_;      ///< Since when this server has been campaigning.
   std::map<std::string, Sighting> told_;  ///< What the leader last said of all servers,
   MonoTime told_at_{};                    ///< and when that was.
   Timer announce_timer_;

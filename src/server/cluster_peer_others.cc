@@ -97,7 +97,7 @@ void ClusterPeer::update_health() {
   set_serving_(open_ && !stopping_ && coordinator_.health().healthy());
 }
 
-// While the engine is silent nothing can be written down; whoever leads afterwards does so, and
+// While the engine is silent nothing can be written down; the next leader does so, and
 // that may take an election or two.
 void ClusterPeer::note_outage() {
   if (!open_ || stopping_) return;

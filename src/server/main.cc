@@ -48,7 +48,7 @@ struct Output {
   /// True once everything was written; false when that takes too long.
   [[nodiscard]] bool drain() { return out.drain(1s) && err.drain(1s); }
 };
-/// Shared with whoever may log to the very end.
+/// Shared with threads that may log to the very end.
 using OutputPtr = std::shared_ptr<Output>;
 
 void complain(Output& output, const std::string& sentence) {

@@ -115,7 +115,7 @@ void Server::reload(const ServerConfig& config) {
 }
 
 // What is left under the limit of the system is for this server's own files, its engine and HTTP:
-// whoever connects, with a certificate or not, must not cost the leader its lease.
+// no client, with a certificate or not, may cost the leader its lease.
 int Server::descriptors_max(const ServerConfig& config) const {
   constexpr std::int64_t kOwn = 512;
   const std::int64_t allowed = raise_descriptor_limit();

@@ -51,7 +51,7 @@ class Server {
   /// Listens and answers with the address that clients are told. The engine and the state follow;
   /// until they are there, calls are refused as UNAVAILABLE.
   [[nodiscard]] Result<std::string> start();
-  /// Takes over what `config` says about limits, and looks at certificates, lists of revoked ones
+  /// Takes over what `config` says about limits, and reads certificates, revocation lists
   /// and the audit log's file again. Connections that stand are not touched.
   void reload(const ServerConfig& config);
   /// Hands over what it leads, ends every call and the engine, and then calls `done`.

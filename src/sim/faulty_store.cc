@@ -201,7 +201,7 @@ class FaultyStore::Subscription final : public Watch {
   Lifetime lifetime_;
 };
 
-// A cursor is not resumed exactly: whoever gives one is told to look for itself.
+// A cursor is not resumed exactly: its caller is told to list again.
 std::unique_ptr<Watch> FaultyStore::watch(std::string prefix, std::string cursor,
                                           std::function<void(const WatchEvent&)> on_event) {
   if (!shared_->watch) return nullptr;

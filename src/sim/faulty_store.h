@@ -45,7 +45,7 @@ struct SharedStore {
   /// Revisions are numbers that an older copy of the store gives out again, and each answer says
   /// how far the store has come: as on etcd.
   bool numbered = false;
-  /// Whoever is cut off does not hear replies that were under way, either.
+  /// A process that is cut off does not get replies that were under way, either.
   bool cut_off_is_deaf = false;
   /// Counts the moments in which the store lost its power, and with it every write that had been
   /// sent and was not yet on disk. None of them had been acknowledged or shown to anybody.

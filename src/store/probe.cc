@@ -183,7 +183,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
 
   void no_verdict(const char* step, Error error) {
     if (error.code == Errc::kAmbiguous) error.code = Errc::kUnavailable;
-    // "Cannot do that" is no broken promise: it may be somebody else who answers there.
+    // "Cannot do that" is no broken promise: another kind of server may answer there.
     const bool cannot = error.code == Errc::kUnsupported;
     if (cannot) error.code = Errc::kInvalid;
     error.message = "the probe of " + store_.describe() +

@@ -229,7 +229,7 @@ TEST_P(RefusedProbeTest, IsNotCalledUnsafe) {
   store.fail(GetParam(), 0, Error{Errc::kUnsupported, "HTTP 501"});
   const Status verdict = probe(store);
   ASSERT_TRUE(verdict.is(Errc::kInvalid));
-  EXPECT_THAT(verdict.error().message, HasSubstr("the probe of flawed: was refused its step"));
+  EXPECT_THAT(verdict.error().message, HasSubstr("the probe of flawed: was refused at step"));
   EXPECT_THAT(verdict.error().message, HasSubstr("HTTP 501"));
   EXPECT_THAT(verdict.error().message, Not(HasSubstr("unsafe")));
 }

@@ -132,7 +132,7 @@ TEST_F(PublicRunTest, CommandsRunDuringTheTermAndAreGoneBeforeTheNextOne) {
   EXPECT_TRUE(heard(ChildEvent::Kind::kEnded, "web"));
 }
 
-// A lease of six seconds gives an orderly stop 1.2 of them, unless more is asked for.
+// A lease of six seconds gives a clean stop 1.2 of them, unless more is asked for.
 TEST_F(PublicRunTest, AStopIsGivenTheTimeThatWasAskedFor) {
   const std::string file = dir.path().string() + "/done";
   Child slow = command("slow", "trap 'sleep 2.5; : > " + file + "; exit 0' TERM; echo up > " +

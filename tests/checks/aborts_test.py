@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check/aborts.py finds what ends a program without a word of why no input reaches it."""
+"""tools/check/aborts.py finds what ends a program without saying why no input reaches it."""
 
 import unittest
 

@@ -247,7 +247,9 @@ class ShellTest(CheckTest):
 class WordsTest(CheckTest):
     # Written in two parts, or this file would hold them.
     WORDS = ["/wo" "rk/main", "../sha" "red/x", "GTEST_" "SKIP()", "DISABLED" "_Test", "TO" "DO: x",
-             "FIX" "ME"]
+             "FIX" "ME", "Some" "body", "those who lo" "ok", "stopped in or" "der", "an order" "ly stop",
+             "stands asi" "de", "the le" "ad", "what is l" "ed", "vou" "ch for", "has run o" "ut", "a list of rev" "oked",
+             "unh" "eard", "told to st" "op", "a roll ca" "ll", "of la" "te"]
 
     def test_finds_each_word(self):
         for word in self.WORDS:

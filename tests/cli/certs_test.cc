@@ -121,7 +121,7 @@ TEST_F(CertsTest, MistakesAreOneSentenceAndExitCode64) {
   }
 }
 
-/// `openssl s_server` that answers HTTP to whoever shows a certificate that counts.
+/// `openssl s_server` that answers HTTP to anyone who shows a certificate that is valid.
 class TlsServer {
  public:
   TlsServer(const std::string& pki, const Words& more) {

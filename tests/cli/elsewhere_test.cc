@@ -123,7 +123,7 @@ TEST_F(ElsewhereTest, WithoutItsLockADirectoryIsRepairedAndNobodyLosesATerm) {
   for (const MonoTime end = boot_now() + 7s; !fs::exists(at("store/lock"));) {
     ASSERT_LT(boot_now(), end) << "a lease and two seconds";
   }
-  // Both write again: the one hands over, the other takes the lead.
+  // Both write again: the one hands over, the other leads.
   EXPECT_EQ(leader.terminate(), 0);
   EXPECT_EQ(leader.next("term:ended")["reason"], "released");
   EXPECT_EQ(standby.next("term:began")["epoch"], 2);

@@ -83,7 +83,7 @@ TEST(MusterTest, OutputThatNobodyTakesIsAnErrorAndNoSignal) {
       {"worker", "--arbiter", store, "--id", "w1", "--startup-jitter-max", "0s"}, {}, broken);
   EXPECT_EQ(worker.code, 74);
   EXPECT_THAT(worker.err, HasSubstr("cannot write to standard output"));
-  // It stopped in order: the lease is free.
+  // It stopped cleanly: the lease is free.
   const Outcome leader = run_muster({"leader", "--arbiter", store, "--json"});
   EXPECT_EQ(leader.json()["leader"], nullptr);
   EXPECT_EQ(leader.json()["epoch"], 1);

@@ -27,7 +27,7 @@ class RunDamageTest : public testing::Test {
   std::string store_ = "file://" + (dir_.path() / "store").string() + "?sync=off";
 };
 
-// S18: the file is named, and after the longest lease somebody leads above every epoch there was.
+// S18: the file is named, and after the longest lease someone leads above every epoch there was.
 TEST_F(RunDamageTest, AStateThatIsEmptyIsReplacedAfterTheLongestLease) {
   for (const char* epoch : {"1\n", "2\n"}) ASSERT_EQ(lead().out, epoch);
   ASSERT_TRUE(fs::exists(file("state.json")));

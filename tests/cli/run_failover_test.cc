@@ -25,7 +25,7 @@ class RunFailoverTest : public testing::Test {
     return run_muster(words);
   }
 
-  /// Stops the process, but not in the middle of a write: whoever is stopped then keeps the lock
+  /// Stops the process, but not in the middle of a write: anyone who is stopped then keeps the lock
   /// of a file store's directory, and nobody could take over. False when that does not succeed.
   [[nodiscard]] bool freeze(const Runner& runner) const {
     for (int i = 0; i < 20; ++i) {
@@ -197,7 +197,7 @@ TEST_F(RunFailoverTest, TransferNamesTheSuccessor) {
   ASSERT_EQ(fourth.next("leader_changed")["current_leader"], "n1");
   const Outcome aside = ask("transfer", {"--to", "n4"});
   EXPECT_EQ(aside.code, 1);
-  EXPECT_THAT(aside.err, HasSubstr("n4 stands aside (ineligible)"));
+  EXPECT_THAT(aside.err, HasSubstr("n4 does not campaign (ineligible)"));
   EXPECT_EQ(ask("transfer", {"--to", "n3"}).code, 0);
   EXPECT_GE(third.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(third.next("child_started").is_null());

@@ -72,7 +72,7 @@ TEST_F(RunOnMusterdTest, TheCommandRunsOnWhileTheLeadingServerIsKilled) {
     musterd_.restart(leading);
   }
   EXPECT_EQ(first.terminate(), 128 + SIGTERM);
-  // It led until it was told to stop, and its successor is the second term ever.
+  // It led until it was asked to stop, and its successor is the second term ever.
   EXPECT_EQ(first.next("lost_leadership")["reason"], "stopped");
   EXPECT_GE(second.next("became_leader")["epoch"], 2);
   ASSERT_FALSE(second.next("child_started").is_null());

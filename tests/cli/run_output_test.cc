@@ -21,7 +21,7 @@ TEST(RunOutputTest, AStandardErrorThatNobodyReadsCostsNeitherTheLeaseNorASignal)
   command.null_stdin = true;
   command.descriptors = {{errors.fd(), 2}};
   Guest muster(command);
-  // Two leases: whoever waits for a reader has lost one of them, and its command.
+  // Two leases: anyone who waits for a reader has lost one of them, and its command.
   EXPECT_FALSE(muster.ends_within(5s));
   EXPECT_EQ(content(starts), "1\n");
   muster.signal(SIGTERM);

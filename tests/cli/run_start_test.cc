@@ -62,7 +62,8 @@ TEST_F(RunStartTest, AMissingGuardianIsFoundAtTheStart) {
     Words words{"sh", "-c", "exec \"$@\" 2>&1", "sh", alone.string(), "run"};
     words.insert(words.end(), options.begin(), options.end());
     ChildProcess child(words);
-    EXPECT_THAT(child.read_line(), HasSubstr("/muster-guardian: command not found; muster starts"));
+    EXPECT_THAT(child.read_line(),
+                HasSubstr("/muster-guardian: command not found; muster-guardian"));
     return child.finish();
   };
   EXPECT_EQ(ends({"--arbiter", store_, "--name", "job", "--eligible", "off", "--wait", "2s", "--",
@@ -84,13 +85,13 @@ TEST_F(RunStartTest, TooFewOpenFilesAreToldAtTheStart) {
       words.insert(words.end(), each.begin(), each.end());
       ChildProcess child(words);
       EXPECT_THAT(child.read_line(),
-                  HasSubstr("may have " + std::to_string(files) + " files but needs 160"));
+                  HasSubstr("may open " + std::to_string(files) + " files but needs 160"));
       EXPECT_EQ(child.finish(), 69);
     }
   }
 }
 
-// R23: the signal for it ended muster without a word.
+// R23: the signal for it ended muster without a message.
 TEST_F(RunStartTest, AFileThatMayNotGrowIsAnErrorOfTheStore) {
   ChildProcess child({"sh", "-c", "ulimit -c 0; ulimit -f 0; exec \"$@\" 2>&1", "sh",
                       MUSTER_PROGRAM, "run", "--wait", "2s", "--name", "job", "--arbiter", store_,

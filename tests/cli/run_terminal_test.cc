@@ -51,7 +51,7 @@ TEST_F(RunTerminalTest, TheInterruptKeyEndsACommandThatIsAlwaysRestarted) {
   EXPECT_EQ(person.finish(), 128 + SIGINT);
 }
 
-// R21: also one that takes the key for a wish to end in order, whatever its code is.
+// R21: also one that takes the key for a wish to end cleanly, whatever its code is.
 TEST_F(RunTerminalTest, ACommandThatCatchesTheInterruptKeyAndEndsIsNotRestarted) {
   OnTerminal person(muster(
       "trap 'echo caught; exit 0' INT; " + kReady + "while :; do sleep 0.02; done", "permanent"));

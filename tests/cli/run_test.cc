@@ -167,7 +167,7 @@ TEST_F(RunTest, WrongUseIsExitCode64) {
   EXPECT_THAT(run_muster({"run", "--arbiter", store_, "--", "true"}).err, HasSubstr("--name"));
   EXPECT_THAT(job({}, {}).err, HasSubstr("give a command after --"));
   EXPECT_THAT(job({}, {""}).err, HasSubstr("the command after -- has an empty name"));
-  EXPECT_THAT(job({"--try", "--wait", "1s"}, {"true"}).err, HasSubstr("contradict"));
+  EXPECT_THAT(job({"--try", "--wait", "1s"}, {"true"}).err, HasSubstr("exclude each other"));
   EXPECT_THAT(job({"--on-loss", "shrug"}, {"true"}).err, HasSubstr("neither exit nor recampaign"));
   EXPECT_THAT(run_job(store_, {"true"}, {}).err, HasSubstr("write the command after --"));
   EXPECT_THAT(run_muster({"leader", "--arbiter", store_, "--", "true"}).err,

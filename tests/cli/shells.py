@@ -109,7 +109,7 @@ class Zsh:
         self.reader.start()
 
     def read(self):
-        # Somebody must read the screen, or the shell waits for it.
+        # Someone must read the screen, or the shell waits for it.
         try:
             while data := os.read(self.terminal, 4096):
                 self.shown += data

@@ -188,7 +188,7 @@ TEST_F(NodeAgentTest, RegistersAnewWhatTheServersHaveLost) {
 TEST_F(NodeAgentTest, StopsForGoodWhenReplaced) {
   ASSERT_TRUE(agent->add(spec("a")));
   log.await(AgentEventKind::kRegistered);
-  registry.set("a", "somebody else");
+  registry.set("a", "someone else");
   EXPECT_EQ(log.await(AgentEventKind::kReplaced).node, NodeId("a"));
   EXPECT_TRUE(agent->stop());
   EXPECT_EQ(registry.size(), 1U) << "the one that took the place must stay";

@@ -209,7 +209,7 @@ TEST_F(ClientClusterTest, CallsSurviveTheDeathOfTheLeader) {
   }
 }
 
-// P17: agents survive a rolling restart, orderly or not: nobody is lost, registers anew, or is
+// P17: agents survive a rolling restart, clean or not: nobody is lost, registers anew, or is
 // silent for so long that it is suspected.
 TEST_F(ClientAgentClusterTest, AnAgentsNodesSurviveARollingRestart) {
   // Takes about 6 s: three servers are restarted twice, and the lease of 2 s must run out whenever
@@ -268,7 +268,7 @@ TEST_F(ClientAgentClusterTest, AnAgentsNodesSurviveARollingRestart) {
   EXPECT_TRUE(after->nodes.empty());
 }
 
-// Two processes with one id: the first one is told to stop, and does not take the place back.
+// Two processes with one id: the first one is asked to stop, and does not take the place back.
 TEST(ClientDevServerTest, AnAgentWhoseNodeWasReplacedIsToldSo) {
   const TempDir dir;
   Musterd server("dev", "file://" + (dir.path() / "store").string(), dir.path());

@@ -1,4 +1,4 @@
-// A worker that leaves in order, at default settings.
+// A worker that stops cleanly, at default settings.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

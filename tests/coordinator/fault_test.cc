@@ -1,5 +1,5 @@
 // Real workers as real processes on real stores, and what happens to them in production: wrong
-// clocks, one id given twice, a leader that sleeps, a state that somebody else wrote, a crowd.
+// clocks, one id given twice, a leader that sleeps, a state that someone else wrote, a crowd.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,10 +55,10 @@ std::vector<std::string> wall_clock(const std::string& offset) {
           "FAKETIME_DONT_FAKE_MONOTONIC=1", "ASAN_OPTIONS=verify_asan_link_order=0"};
 }
 
-// S10, S03: an hour of skew in either direction takes the lead from nobody, and does not keep a
+// S10, S03: an hour of skew in either direction takes leadership from nobody, and does not keep a
 // worker from taking over when its time has come; S3's signatures survive it, too.
 TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
-  // Takes about 10 s: nobody may take the lead in 5 s, longer than the lease of 4 s, which then
+  // Takes about 10 s: nobody may begin to lead in 5 s, longer than the lease of 4 s, which then
   // runs out once more after the kill.
   fleet(quick_options({{"leaseTimeout", 4000}})).start("right");
   ASSERT_EQ(fleet().wait_for_leader(), "right");
@@ -79,7 +79,7 @@ TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
   // More than a lease of either of them, and of ours.
   let_pass(5s);
   EXPECT_EQ(fleet().leader(), "right");
-  EXPECT_EQ(fleet().epoch(), 1u) << "nobody took the lead in between";
+  EXPECT_EQ(fleet().epoch(), 1u) << "nobody led in between";
   fleet().kill("right");
   EXPECT_THAT(fleet().wait_for_leader(1), ::testing::AnyOf("a-fast", "b-slow"));
 }
@@ -146,7 +146,7 @@ TEST_P(FleetFaultTest, ALeaderFrozenPastItsLeaseIsRefusedAtTheFencedResource) {
 struct ForeignState {
   const char* what;
   std::string body;
-  bool damaged;  ///< No state at all, as opposed to one that somebody else may write.
+  bool damaged;  ///< No state at all, as opposed to one that someone else may write.
 };
 
 std::vector<ForeignState> foreign_states() {

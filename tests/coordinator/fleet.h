@@ -47,7 +47,7 @@ struct WorkerSpec {
 class Worker {
  public:
   explicit Worker(const WorkerSpec& spec);
-  /// Wakes it when it is frozen, and lets it leave in order.
+  /// Wakes it when it is frozen, and lets it stop cleanly.
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

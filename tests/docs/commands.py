@@ -47,7 +47,7 @@ def commands(text):
 
 
 class Document:
-    """Whoever reads it says which command comes next by its first words, and what becomes of it. Commands
+    """Anyone who reads it says which command comes next by its first words, and what becomes of it. Commands
     run in `directory`; `places` are put elsewhere in them: (as printed, as here)."""
 
     def __init__(self, test, name, directory, environment, places):

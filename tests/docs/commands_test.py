@@ -129,7 +129,7 @@ class CommandsTest(unittest.TestCase):
         document.finish()
 
     def look_on(self, document):
-        """Whoever looks on beside a real leader never leads, not even when that leader is gone."""
+        """Anyone who looks on beside a real leader never leads, not even when that leader is gone."""
         worker = ["muster", "worker", "--id", "w1", "--namespace", "app"]
         leads = ["muster", "leader", "--namespace", "app"]
         # What the document starts would take over as quickly, if it took part.
@@ -142,7 +142,7 @@ class CommandsTest(unittest.TestCase):
             leader.kill()
             wait_for("the watcher saw it go", lambda: '"leader":null' in document.so_far())
             for _ in range(30):  # More than another lease.
-                self.assertFalse(self.succeeds(*leads), "somebody leads")
+                self.assertFalse(self.succeeds(*leads), "someone leads")
                 time.sleep(0.1)
             workers = subprocess.run(["muster", "workers", "--namespace", "app", "--json"], text=True,
                                      env=self.environment, stdout=subprocess.PIPE, check=True).stdout

@@ -309,6 +309,6 @@ export class InventedCluster {
       text: 'worker-b of namespace=default reaches the store again; it could not from 12:00:41 UTC for ' +
         '93.2s: 7 heartbeats failed, and its breaker opened 3 times' });
     past(1, { kind: 'displaced', subject: 'billing', from: '', to: '', cause: 'epoch',
-      text: 'billing-7f9c took the lead of namespace=billing while the lease of billing-2a1d stood, epoch 31' });
+      text: 'billing-7f9c took the leadership of namespace=billing while the lease of billing-2a1d stood, epoch 31' });
   }
 }

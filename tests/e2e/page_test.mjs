@@ -128,12 +128,12 @@ test('a server that is behind says since when', async () => {
 
 test('after a gap that is too long everything is read again', async () => {
   await withPage({ view: 'timeline' }, async (page, cluster) => {
-    await page.getByText('took the lead of namespace=billing while').waitFor();
+    await page.getByText('took the leadership of namespace=billing while').waitFor();
     cluster.decisions = [{ seq: 900, atMs: Date.now(), kind: 'leader', subject: 's9', from: '', to: 's9',
       cause: '', text: 'All that is left.', epoch: 40 }];
     cluster.send('reset', {});
     await page.getByText('All that is left.').waitFor();
-    assert.equal(await page.getByText('took the lead of namespace=billing while').count(), 0);
+    assert.equal(await page.getByText('took the leadership of namespace=billing while').count(), 0);
   });
 });
 
@@ -164,7 +164,7 @@ test('a new leader is shown and announced at once', async () => {
 
 test('the timeline can be paused, searched and narrowed', async () => {
   await withPage({ view: 'timeline' }, async (page, cluster) => {
-    await page.getByText('took the lead of namespace=billing while').waitFor();
+    await page.getByText('took the leadership of namespace=billing while').waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     cluster.lead('s1', 'a transfer was requested.');
     await page.getByText('paused, 1 new').waitFor();
@@ -185,11 +185,11 @@ test('the timeline can be paused, searched and narrowed', async () => {
   });
 });
 
-test('whoever reads further down the timeline keeps the place', async () => {
+test('anyone who reads further down the timeline keeps the place', async () => {
   await withPage({ nodes: 1500, view: 'timeline' }, async (page, cluster) => {
     const reading = page.getByText(cluster.decisions[30].text, { exact: true });
     const grid = page.locator('.grid-timeline');
-    await page.getByText('took the lead of namespace=billing while').waitFor();
+    await page.getByText('took the leadership of namespace=billing while').waitFor();
     await grid.evaluate((element) => { element.scrollTop = 1400; });
     await reading.click();
     await page.getByRole('button', { name: 'Close' }).click();
@@ -236,7 +236,7 @@ test('a node explains itself', async () => {
   });
 });
 
-test('the theme follows the system until somebody chooses, and is remembered', async () => {
+test('the theme follows the system until someone chooses, and is remembered', async () => {
   await withPage({ scheme: 'dark' }, async (page) => {
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const dark = await ground();

@@ -12,7 +12,7 @@
 #include "server/engine/managed_engine.h"
 
 /// musterd as far as its engine goes: takes musterd's options, says "ready URL" or "failed WHY",
-/// and stops in order when its standard input ends.
+/// and stops cleanly when its standard input ends.
 int main(int argc, char** argv) {
   using namespace muster;
   set_log_sink({});

@@ -55,7 +55,7 @@ TEST_F(EngineFailureTest, WithoutAMajorityItSaysSoAndRecovers) {
 TEST_F(EngineFailureTest, HistoryThatFillsTheQuotaIsForgotten) {
   make_cluster({"s1"});
   node("s1").options.quota_bytes = 8 << 20;
-  // Slow enough that the quota is reached before somebody looks.
+  // Slow enough that the quota is reached before someone looks.
   node("s1").options.upkeep_interval = 3s;
   start_all();
   const auto store = open("s1");

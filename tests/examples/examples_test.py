@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the examples as a reader would: several processes on one directory, one of them killed."""
 # Takes up to 80 s: the example of cron waits for the next full minute, and then 5 s for a second run that must
-# not come; the one that is killed is replaced when its default lease of 15 s has run out.
+# not come; the one that is killed is replaced when its default lease of 15 s has expired.
 import json
 import pathlib
 import queue

@@ -1,4 +1,4 @@
-"""One musterd, somebody who asks it all the time, and what must hold of both whatever others send."""
+"""One musterd, someone who asks it all the time, and what must hold of both whatever others send."""
 
 import pathlib
 import re
@@ -73,7 +73,7 @@ class Server:
 
 
 class Probe(threading.Thread):
-    """Somebody else, who asks all the time; and the memory of the server meanwhile."""
+    """Someone else, who asks all the time; and the memory of the server meanwhile."""
 
     def __init__(self, server, tls):
         super().__init__()

@@ -3,7 +3,7 @@
 
 The program of each language takes the address of a leader, that of a standby and, for TLS, three files. It
 prints one line for each step, and all of them the same ones. It prints "restart" when the leader is to be
-stopped in order and started again. grpcurl, which is not in Debian, would add nothing: it is Go's client.
+stopped cleanly and started again. grpcurl, which is not in Debian, would add nothing: it is Go's client.
 
 usage: interop_test.py LANGUAGE DIRECTORY_OF_PROGRAMS SOURCE BUILD
 """
@@ -128,7 +128,7 @@ class InteropTest(unittest.TestCase):
         leader.await_line("leading")
         _, standby = self.start("s2", "127.0.0.1:0", security)
         command, more = client()
-        # What a library complains of on standard error is for whoever reads the output of this test.
+        # What a library complains of on standard error is for anyone who reads the output of this test.
         program = Child([*command, address, standby, *shown], stderr=None,
                         env={**os.environ, **{name: str(value) for name, value in more.items()}})
         self.addCleanup(program.process.kill)

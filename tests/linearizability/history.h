@@ -46,7 +46,7 @@ class History {
   Id read(const std::string& key, Duration now);
   Id put(const std::string& key, std::string value, Precondition when, Duration now);
   Id remove(const std::string& key, std::optional<Revision> when, Duration now);
-  /// That write was sent once more, by somebody who drops the answer: it may happen twice.
+  /// That write was sent once more, by someone who drops the answer: it may happen twice.
   void again(Id id, Duration now);
 
   void answered(Id id, const Result<Object>& answer, Duration now);    ///< Of a read.

@@ -248,7 +248,7 @@ class ObserveTest(unittest.TestCase):
         self.assertGreaterEqual(down["silence_ms"], down["down_after_ms"])
         self.assertGreaterEqual(down["listened_ms"], down["grace_ms"])
         self.muster("node", "explain", "nobody", code=1)
-        # Whoever comes back is told what it missed.
+        # Anyone who comes back is told what it missed.
         again = Events(self.leader().http, last=timeline[0]["seq"])
         eventually("missed ones", lambda: [d for d in again.of("decision") if d["to"] == "down"])
         metrics = fetch(self.leader().http + "/metrics")

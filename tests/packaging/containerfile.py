@@ -78,7 +78,7 @@ class Reader:
     def give(self, line, argument):
         name, equals, value = argument.partition("=")
         if not equals:
-            self.say(line, f"ARG {name} has no value unless somebody gives one")
+            self.say(line, f"ARG {name} has no value unless someone gives one")
         self.given[name] = value
 
     def begin(self, line, argument):

@@ -60,7 +60,7 @@ class Facts:
 
     @functools.cached_property
     def paths(self):
-        """What musterd answers over HTTP to whoever watches it."""
+        """What musterd answers over HTTP to anyone who watches it."""
         source = (ROOT / "src/server/web/api.cc").read_text()
         return set(re.findall(r'path == "(/[a-z]+)"', source))
 

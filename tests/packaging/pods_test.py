@@ -170,7 +170,7 @@ def check_names(pods):
 
 
 def check_private(pod):
-    """etcd wants its directories for itself, and asks no questions of whoever enters the engine's."""
+    """etcd wants its directories for itself, and asks no questions of anyone who enters the engine's."""
     engine = VOLUMES / f"{pod.name}-state/engine"
     for path in (engine, engine / "etcd", engine / "etcd/member"):
         assert path.stat().st_mode & 0o077 == 0, f"{path} is open to others than its user"

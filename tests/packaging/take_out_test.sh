@@ -68,7 +68,7 @@ rmdir "$system/run/systemd/system"
 mkdir -p "$system/var/tmp/checkout/build/packages"
 cp "$system"/var/tmp/*.deb "$system/var/tmp/checkout/build/packages/"
 line=$(grep '^apt install ' "$readme")
-# Whoever types it is asked, and says yes.
+# Anyone who types it is asked, and says yes.
 inside 'cd checkout; yes | eval "$0"' "$line"
 inside 'muster --version && musterd --version'
 inside 'apt-get purge -qq -y -o "DPkg::Path=$PATH" musterd muster'

@@ -102,7 +102,7 @@ class Machine:
         return output
 
     def see(self, command, shown):
-        """It prints what is shown. Who only looks may look again: servers that share two processors with other
+        """It prints what is shown. A command that only reads may be repeated: servers that share two processors with other
         tests may find that nobody leads, and elect once more."""
         if not re.match("muster (health|nodes|server list)", command):
             printed = self.type(command)
@@ -181,7 +181,7 @@ def follow(machines):
 def install_renewed(machines):
     """Step 4 once more, as the last step says: they count without a restart."""
     (install,) = [block for _, block in steps() if block.startswith("n=1")]
-    assert "muster certs crl" in list(steps())[-1][1], "the list of revoked ones is not renewed"
+    assert "muster certs crl" in list(steps())[-1][1], "the revocation list is not renewed"
     for machine in machines:
         machine.follow(install)
     for machine in machines:

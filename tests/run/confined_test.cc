@@ -24,7 +24,7 @@ struct ConfinedTest : testing::ConfinedScene {
     EXPECT_EQ(run_program({"setcap", "cap_net_raw+ep", path}), 0);
     return path;
   }
-  /// A program that runs others as root, whoever starts it.
+  /// A program that runs others as root, whichever user starts it.
   [[nodiscard]] std::string as_root() const {
     const std::string path = copy("/usr/bin/setpriv", "as-root");
     EXPECT_EQ(::chmod(path.c_str(), 04755), 0);
@@ -156,7 +156,7 @@ TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByAStandby) {
   (void)standby->finish();
 }
 
-// A cgroup that somebody guards is not touched by others, and one inside of another ends with it.
+// A cgroup that someone guards is not touched by others, and one inside of another ends with it.
 TEST_F(ConfinedTest, NestedOnesEndWithTheOuterOne) {
   const std::string inner = std::string(MUSTER_PROGRAM) + " run --arbiter file://" + path_ +
                             "/inner --name inner -- sleep 9" + word_;
@@ -189,7 +189,7 @@ TEST_F(ConfinedTest, TheCheckNamesWhatIsInTheWay) {
   EXPECT_THAT(not_ours["reason"].get<std::string>(), HasSubstr("Permission denied"));
   EXPECT_THAT(not_ours["not_protected"].dump(), HasSubstr("may not signal them"));
 
-  // Whoever may make a cgroup but not move a process there, as in a session of systemd.
+  // Anyone who may make a cgroup but not move a process there, as in a session of systemd.
   ASSERT_EQ(::chown(cgroup_.c_str(), 65534, 65534), 0);
   const auto half = check({.as_nobody = true});
   EXPECT_EQ(half["protection"], "process-table");

@@ -88,7 +88,7 @@ TEST_F(ControlGroupTest, WhatIsMovedToAnotherCgroupIsEndedAllTheSame) {
   EXPECT_TRUE(living().empty());
 }
 
-// Whoever starts beside it looks for what was left over, and must not take this for it.
+// Anyone who starts beside it looks for what was left over, and must not take this for it.
 TEST_F(ControlGroupTest, ACgroupThatIsGuardedIsNoOrphan) {
   auto guarded = start(shell("$ENDLESS; :"));
   ASSERT_TRUE(until([this] { return living().size() == 3; }));

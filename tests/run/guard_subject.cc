@@ -1,7 +1,7 @@
 // guard_subject WORK PLACE FILE: a command that is hard to end, for the tests of what ends it.
 //
 // WORK "threads": its main thread ends and another one goes on. "chains": a process that starts
-// another and ends, which does the same, and so on, eight times over, and whoever finds another
+// another and ends, which does the same, and so on, eight times over, and anyone who finds another
 // chain broken begins it anew. "sessions": one such chain, each link in a session of its own. PLACE
 // "here": the command itself does that, and of "threads" ends with 7 when asked to. Elsewhere a
 // child does it and ignores being asked: "group" in the command's process group, "own-group" in one
@@ -65,7 +65,7 @@ void leave(char evidence_of_life) {
 
 /// One of several chains. Each sees to it that the next one goes on.
 struct Chain {
-  std::atomic<pid_t> link;         ///< Whoever finds that another is the link is superfluous.
+  std::atomic<pid_t> link;         ///< Anyone who finds that another is the link is superfluous.
   std::atomic<std::int64_t> seen;  ///< When it last started another.
 };
 

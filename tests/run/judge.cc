@@ -21,7 +21,7 @@ std::string fresh_scope() {
   return "run-" + system_random().uuid();
 }
 
-/// A directory whose lock somebody else holds for a while: reads go on, writes wait.
+/// A directory whose lock someone else holds for a while: reads go on, writes wait.
 class DirectoryJudge final : public Judge {
  public:
   [[nodiscard]] std::string url() const override { return "file://" + dir_.path().string(); }

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kSteps = 14;
 constexpr Duration kLease = 2s;
-/// Somebody runs the work again by then, on a machine that does many other things.
+/// Someone runs the work again by then, on a machine that does many other things.
 constexpr Duration kHealed = 60s;
 
 class Schedule {

@@ -154,7 +154,7 @@ TEST_F(BackupTest, AMoveTakesEveryAcknowledgedWriteAlong) {
   EXPECT_EQ(to_itself.code, 1) << to_itself.err;
   EXPECT_TRUE(put_soon(first, "still", "here")) << "what was refused has changed nothing";
 
-  // Somebody writes all the while; what was acknowledged must be there afterwards.
+  // Someone writes all the while; what was acknowledged must be there afterwards.
   std::atomic<bool> stop{false};
   std::vector<std::string> acknowledged;
   std::thread writer([&] {

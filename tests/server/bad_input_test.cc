@@ -261,7 +261,7 @@ TEST_F(BadInputTest, AThousandHalfOpenConnectionsAndGarbageHurtNobody) {
   EXPECT_EQ(server_.terminate(), 0);
 }
 
-// gRPC's own listener never listens again after it has run out of descriptors once, and a leader
+// gRPC's own listener never listens again after it has expired of descriptors once, and a leader
 // that cannot open its files loses its lease.
 TEST(ConnectionLimitTest, WhoeverConnectsTooOftenIsHungUpOnAndTheServerLeadsOn) {
   const TempDir dir;

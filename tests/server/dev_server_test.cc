@@ -198,7 +198,7 @@ TEST_F(DevServerTest, AWatchBeginsWithEverythingAndGoesOnWithoutAGap) {
   EXPECT_EQ(update.node_updated().state(), v1::NODE_STATE_ACTIVE);
   EXPECT_EQ(update.previous_version(), 2U);
 
-  // Whoever has the current version hears at once that the watch stands; an older one gets an
+  // Anyone who has the current version hears at once that the watch stands; an older one gets an
   // exact replay.
   v1::WatchTopologyRequest request;
   request.set_since_version(3);
@@ -354,7 +354,7 @@ TEST_F(DevServerTest, AnOperatorDrainsANodeAndChangesTheRing) {
             StatusCode::INVALID_ARGUMENT);
 }
 
-// An engine that was wiped looks like a new one. Whoever has served the old one knows better.
+// An engine that was wiped looks like a new one. Anyone who has served the old one knows better.
 TEST_F(DevServerTest, AServerThatKnowsItsLogFoundsNoOther) {
   const auto data = dir_.path() / "data";
   extra_ = {"--data-dir", data.string()};

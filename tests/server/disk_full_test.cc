@@ -87,7 +87,7 @@ TEST_F(DiskFullTest, UnderOneMemberTheOthersGoOnAndItComesBackWhenThereIsRoom) {
   // 20 MB: more than etcd has reserved of its database.
   std::vector<std::string> keys;
   for (int i = 0; i < 100; ++i) {
-    // Whoever led on the full disk must first be replaced.
+    // Anyone who led on the full disk must first be replaced.
     std::vector<std::string> one;
     ASSERT_TRUE(eventually(
         [&] {

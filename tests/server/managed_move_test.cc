@@ -61,8 +61,8 @@ class ManagedMoveTest : public ManagedScene {
   std::vector<std::string> keys_;
 };
 
-// Whoever left at the seal would take the engine's majority along, and nobody could read what is to
-// be copied.
+// Anyone who left at the seal would take the engine's majority along, and nobody could read what is
+// to be copied.
 TEST_F(ManagedMoveTest, EveryServerStaysUntilEverythingIsThere) {
   found_and_fill();
   const Outcome moved = move();

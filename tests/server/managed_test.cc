@@ -94,7 +94,7 @@ TEST_F(ManagedTest, ARollingRestartLosesNothingWhileClientsWrite) {
 TEST_F(ManagedTest, WhoHasNoQuorumSaysSoAndWhomToStart) {
   found(3);
   ASSERT_TRUE(writes(*servers_[0], "a"));
-  // Only whoever has announced itself is missed.
+  // Only anyone who has announced itself is missed.
   ASSERT_TRUE(eventually([&] {
     v1::ListServersResponse known;
     Context asked;

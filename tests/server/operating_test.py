@@ -27,7 +27,7 @@ PRELUDE = """
 set -euo pipefail
 units=@TMP@/run
 mkdir -p $units
-# Only a child of this shell: the number of one that ended may be somebody else's by now.
+# Only a child of this shell: the number of one that ended may be someone else's by now.
 started() {
   [[ -f $units/$1 && $(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$(cat "$units/$1")/status" 2>&1) == "$$" ]]
 }

@@ -65,7 +65,7 @@ class TlsCrlMarksTest : public TlsScene {
   const server::TestAuthority other_{now_, "Other CA"};
 };
 
-// A revoked admin, an old list that does not name it yet, and a list of somebody else in between.
+// A revoked admin, an old list that does not name it yet, and a list of someone else in between.
 TEST_F(TlsCrlMarksTest, ADetourOverAnotherIssuersListAndARestartBringNobodyBack) {
   const Pair gone = client("admin", "gone");
   const std::string old = list(ca_, 30min, {});

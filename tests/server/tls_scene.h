@@ -36,7 +36,7 @@ class TlsScene : public ::testing::Test {
   [[nodiscard]] std::string file(const std::string& name) const { return dir_.path() / name; }
   void write_file(const std::string& name, const std::string& bytes) const;
 
-  /// A list of revoked certificates that is newer than those before it.
+  /// A revocation list that is newer than those before it.
   [[nodiscard]] std::string next_list(const std::vector<std::string>& serials);
 
   /// The options by which server `id` uses its files.

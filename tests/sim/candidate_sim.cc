@@ -182,7 +182,7 @@ void CandidateSim::command(Node& node) {
 }
 
 void CandidateSim::shut_down(Node& node) {
-  say(&node, "stops in order");
+  say(&node, "stops cleanly");
   node.stopping = true;
   const Duration delay = world_.random().between(0s, 30s);
   node.process->post([this, &node, delay] {
@@ -195,7 +195,7 @@ void CandidateSim::shut_down(Node& node) {
   });
 }
 
-// Somebody removes or overwrites state.json behind everybody's back. Without a metadata.json beside
+// Someone removes or overwrites state.json behind everybody's back. Without a metadata.json beside
 // it an operator would have to help, who does not come here.
 void CandidateSim::vandalize() {
   if (!shared_->objects->entries().contains(keys_.metadata)) return;

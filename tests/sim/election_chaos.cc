@@ -35,7 +35,7 @@ void ElectionSim::wreak_chaos() {
       return restart_later(worker, random.between(0s, 30s));
     case 2:
       if (last_term_is_forgotten()) return;
-      say(&worker, "stops in order");
+      say(&worker, "stops cleanly");
       worker.stopping = true;
       return worker.process->post(
           [&worker] { worker.driver->resign({.stop = true, .preferred = {}}); });
@@ -74,9 +74,9 @@ void ElectionSim::wreak_chaos() {
   }
 }
 
-// An older copy of everything takes the store's place. Whoever runs can know: it has seen a later
-// term than the copy says, or the store tells it by its revisions. One that cannot would take the
-// copy for the latest, and nothing promises otherwise.
+// An older copy of everything takes the store's place. Anyone who runs can know: it has seen a
+// later term than the copy says, or the store tells it by its revisions. One that cannot would take
+// the copy for the latest, and nothing promises otherwise.
 void ElectionSim::go_back() {
   if (copies_.empty() || last_term_is_forgotten()) return;
   Random& random = world_.random();
@@ -107,7 +107,7 @@ void ElectionSim::go_back() {
   say(nullptr, "the store goes back from revision " + std::to_string(shared_->objects->revision()) +
                    " to " + std::to_string(copy.revision()));
   went_back_at_ = world_.now();
-  // Whoever does not know of the latest epoch may use it again.
+  // Anyone who does not know of the latest epoch may use it again.
   epochs_come_again_ = epochs_come_again_ || !all_know_it;
   // What was on its way to a server that was stopped never arrives.
   if (shared_->numbered) shared_->power_losses += 1;

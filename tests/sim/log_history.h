@@ -14,7 +14,8 @@
 namespace muster::sim {
 
 /// What happened to a log, as nobody in it can see: which entry was applied for each number by
-/// whoever was first, and what the clients of each command were told. It knows what must never be.
+/// whichever was first, and what the clients of each command were told. It knows what must never
+/// be.
 class History {
  public:
   explicit History(std::function<void(std::string)> violate) : violate_(std::move(violate)) {}

@@ -206,7 +206,7 @@ void LogSim::wreak_chaos() {
   }
 }
 
-// Somebody removes the manifest. Everybody must stop, and nobody may begin anew.
+// Someone removes the manifest. Everybody must stop, and nobody may begin anew.
 void LogSim::vandalize() {
   say(nullptr, "the manifest is removed by a stranger");
   vandalized_ = true;

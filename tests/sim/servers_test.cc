@@ -136,7 +136,7 @@ TEST_P(ServersTest, AStreamOfHeartbeatsWaitsForTheNextLeader) {
   EXPECT_EQ(answers, 2);
 }
 
-// As operating.md promises: held until somebody leads, at most until shortly before its deadline,
+// As operating.md promises: held until someone leads, at most until shortly before its deadline,
 // when the server says that nothing was done. After the deadline its client could not know.
 TEST_P(ServersTest, AWriteWaitsForTheNextLeaderAndHearsInTimeThatNothingWasDone) {
   Process client(world_, 1, 0s);

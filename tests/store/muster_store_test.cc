@@ -1,4 +1,4 @@
-// What the muster store does about answers that are wrong, lost, late, or name somebody else.
+// What the muster store does about answers that are wrong, lost, late, or name someone else.
 #include <grpc/status.h>
 #include <gtest/gtest.h>
 

@@ -32,7 +32,7 @@ struct Tally {
   std::string wrong;
 };
 
-/// Raises a counter by compare-and-swap until told to stop, and reads back after every write whose
+/// Raises a counter by compare-and-swap until asked to stop, and reads back after every write whose
 /// outcome is unclear, as a real caller does: bodies are unique, so its own is recognized.
 Tally count_up(StoreClient& client, const std::string& name, const std::atomic<bool>& stop) {
   Tally tally;

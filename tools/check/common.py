@@ -24,7 +24,7 @@ def files(root):
     Files not yet added count too. A tree without git (an unpacked archive) is walked instead.
     """
     if (root / ".git").exists():
-        # Root working in somebody else's clone is fine here: nothing of the tree is executed by git.
+        # Root working in another user's clone is fine here: nothing of the tree is executed by git.
         command = ["git", "-c", f"safe.directory={root}", "-C", str(root)]
         command += ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         run = subprocess.run(command, capture_output=True, text=True)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The size and shape of the house: figures that may fall and must not rise.
 
-house.txt holds for each figure the most it may be and the goal. Whoever lowers a figure lowers its line there,
+house.txt holds for each figure the most it may be and the goal. A change that lowers a figure lowers its line there,
 so that what was gained is kept.
 """
 

@@ -31,7 +31,7 @@ def plain(name):
 
 def passed_tests(folder):
     """The tests that ran to their end and passed. One that failed as well, beside others, is the
-    concern of whoever ran them."""
+    concern of the person who ran them."""
     return {f"{plain(case.get('classname'))[-1]}.{plain(case.get('name'))[0]}"
             for path in sorted(folder.glob("*.xml"))
             for case in xml.etree.ElementTree.parse(path).iter("testcase")

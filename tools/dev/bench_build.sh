@@ -107,7 +107,7 @@ bench_build() {
     [[ " ${bench_parts[*]} " == *" $part "* ]] || die "no part $part; there are: ${bench_parts[*]}"
   done
   for part in ${MUSTER_BENCH_PARTS:-${bench_parts[*]}}; do
-    # Each begins with the tree as it is and nothing built; an edit needs all built, by whomever.
+    # Each begins with the tree as it is and nothing built; an edit needs all built, by anyone.
     git -C "$bench_tree" checkout -q . || return
     [[ $part == edit ]] || rm -rf "$bench_tree/build"
     if [[ $part == run ]]; then bench_run; else (cd "$bench_tree" && "bench_$part"); fi || code=1

@@ -5,7 +5,7 @@ demo_nodes=20
 demo_dir=
 demo_pids=()
 
-# demo_runs PID: the number of one that has ended may be somebody else's by now.
+# demo_runs PID: the number of one that has ended may be another process's by now.
 demo_runs() { [[ $(ps -o ppid= -p "$1") -eq $$ ]]; }
 
 # demo_kill PID: returns when it is gone. Disowned, so that the shell does not comment on it.

@@ -5,7 +5,7 @@
 fresh_suites=(bookworm trixie)
 
 # fresh_root SUITE DIRECTORY: a minimal Debian from the mirror, with the settings of apt and the trusted
-# certificates of this machine. With git, because somebody who has a clone has it.
+# certificates of this machine. With git, because anyone with a clone has it.
 fresh_root() {
   local suite=$1 root=$2 list
   list=$(mktemp)
@@ -55,7 +55,7 @@ run_fresh() {
   mkdir -p build/fresh
   git diff --quiet HEAD || say "note: only what is committed is tried"
   step "a new Debian ($suite) in build/fresh" fresh_root "$suite" "$root" || return
-  # Root may clone what is somebody else's: nothing of it is executed by that.
+  # Root may clone another user's tree: nothing of it is executed by that.
   as_root git -c 'safe.directory=*' clone -q -u 'git -c safe.directory=* upload-pack' "$PWD" \
     "$root/root/muster" || return
   step "$* on $suite" fresh_run "$root" "${*@Q}" || return

@@ -47,7 +47,7 @@ def failed(file):
 
 
 def tell(suite):
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Whoever runs the tests decides what Ctrl-C means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # The caller of the tests decides what Ctrl-C means.
     for stream in (sys.stdin, sys.stdout):
         stream.reconfigure(errors="replace")
     for line in sys.stdin:

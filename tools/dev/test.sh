@@ -202,7 +202,7 @@ soak_totals() {
 # run_soak [SEEDS SCHEDULES]: what a test run can afford only in small: the simulations over far more
 # seeds, `muster run` with real processes under far more schedules on each of three stores, more kills
 # of servers under load, five minutes of adds beside an election, and histories of real clusters.
-# Without numbers, in rounds until told to stop by Ctrl-C, each with seeds and schedules of its own.
+# Without numbers, in rounds until interrupted by Ctrl-C, each with seeds and schedules of its own.
 run_soak() {
   local seeds=${1:-5000} schedules=${2:-40} round
   [[ $seeds =~ ^[1-9][0-9]*$ ]] || die "soak takes a number of seeds, not \"$seeds\""
@@ -214,7 +214,7 @@ run_soak() {
   if (($# > 0)); then
     soak_round 1 "$seeds" 1 "$schedules" 200 50
   else
-    trap 'say "told to stop"; soak_totals; report; exit' INT TERM
+    trap 'say "interrupted"; soak_totals; report; exit' INT TERM
     for ((round = 0; failed == 0; ++round)); do
       soak_round $((round * seeds + 1)) "$seeds" $((round * schedules + 1)) "$schedules" 20 5
       say "==> after $((round + 1)) rounds"

@@ -84,7 +84,7 @@ export class Grid<T> {
     this.element.scrollTop = 0;
   }
 
-  /** Rows came in above all others: whoever reads further down keeps the place. */
+  /** Rows came in above all others: a reader further down keeps the place. */
   grewAtTop(rows: number): void {
     if (this.active >= 0) this.active += rows;
     if (this.element.scrollTop > 0) this.element.scrollTop += rows * this.options.rowHeight;

@@ -1,4 +1,4 @@
-// Rows of a long list that lives on the server, fetched by the page as somebody looks at them.
+// Rows of a long list that lives on the server, fetched page by page as they come into view.
 
 export interface Page<T> {
   total: number;

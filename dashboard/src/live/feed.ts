@@ -20,7 +20,7 @@ export function backoff(attempt: number, jitter: number): number {
 
 /**
  * The stream of events of one server. Reconnects for ever and resumes after the last decision it
- * saw. Promises no gap-free stream of changes: whoever shows nodes fetches again when `onLink` says
+ * saw. Promises no gap-free stream of changes: a view of nodes fetches again when `onLink` says
  * "live" after a loss, and on the event `reset`.
  */
 export class Feed {

@@ -124,7 +124,7 @@ MonoTime CandidateMachine::lease_short_at() const {
   return term_->deadline - config_.stop_budget - config_.kill_margin;
 }
 
-// While renewals come through, work that is stopped in order has all the time it needs. Should
+// While renewals come through, work that is stopped cleanly has all the time it needs. Should
 // they fail meanwhile, the deadline hurries it, and the loss of the lease ends it.
 MonoTime CandidateMachine::graceful_by(MonoTime now) const {
   if (now >= lease_short_at()) return term_->deadline - config_.kill_margin;
@@ -179,7 +179,7 @@ CandidateActions CandidateMachine::tick(MonoTime now) {
 
 CandidateActions CandidateMachine::see(LeaderView view, MonoTime now) {
   view_ = view;
-  // The silence of a leader is over when somebody leads or has released; a store that cannot be
+  // The silence of a leader is over when a node leads or has released; a store that cannot be
   // reached neither ends it nor begins it anew.
   if (view == LeaderView::kLed || view == LeaderView::kFree) takeover_at_.reset();
   settle(now);
@@ -192,7 +192,7 @@ CandidateActions CandidateMachine::became_leader(Epoch epoch, MonoTime deadline,
   actions_.emplace_back(TermBegan{epoch});
   takeover_at_.reset();
   if (ending_ || work_runs_ || barred(now)) {
-    // An acquisition that was under way when this node was told to stand aside.
+    // An acquisition that was under way when this node was told not to campaign.
     if (!ending_) ending_ = Ending{.reason = EndReason::kIneligible};
     ending_->reason = EndReason::kIneligible;
     enter(CandidateState::kStopping);

@@ -35,7 +35,7 @@ class OrderlyStopTest : public ::testing::Test {
   CandidateMachine machine;
 };
 
-// C09: the time for an orderly stop is the work's, not the lease's, as long as renewals come.
+// C09: the time for a clean stop is the work's, not the lease's, as long as renewals come.
 TEST_F(OrderlyStopTest, MayTakeLongerThanTheLease) {
   EXPECT_EQ(told(machine.pause(kStart + 1s)), kStart + 21s);
   for (MonoTime now = kStart + 2s; now < kStart + 21s; now += 1s) {

@@ -246,7 +246,7 @@ TEST_F(CandidateMachineTest, ALossDuringAGracefulStopHurriesIt) {
             "deadline is now, over 1 replaced");
 }
 
-// C08: start failure: stop, resign, back off, so that somebody else leads.
+// C08: start failure: stop, resign, back off, so that someone else leads.
 TEST_F(CandidateMachineTest, WorkThatDoesNotStartIsStoppedAndTheTermGivenUp) {
   CandidateMachine machine = fresh();
   machine.start(kStart);
@@ -255,7 +255,7 @@ TEST_F(CandidateMachineTest, WorkThatDoesNotStartIsStoppedAndTheTermGivenUp) {
   EXPECT_EQ(said(machine.work_stopped(true, kStart)), "resign");
   EXPECT_EQ(said(machine.resigned(kStart)), "over 1 start-failed, -> backoff");
   EXPECT_GE(machine.wake_at(), kStart + 1500ms);
-  EXPECT_EQ(said(machine.see(LeaderView::kFree, kStart + 1s)), "") << "it stands aside";
+  EXPECT_EQ(said(machine.see(LeaderView::kFree, kStart + 1s)), "") << "it does not campaign";
   EXPECT_EQ(said(machine.see(LeaderView::kLed, kStart + 2s)), "");
   EXPECT_EQ(said(machine.tick(machine.wake_at())), "-> standby");
 }

@@ -132,7 +132,7 @@ TEST_F(LeaderMonitorTest, TheOwnLeadershipIsNotWatched) {
   EXPECT_EQ(sees(led_by("me", 4), kStart + 1s), "down a/3 replaced");
   EXPECT_EQ(monitor.leader(), std::nullopt);
   EXPECT_EQ(sees(led_by("me", 4, "earlier"), kStart + 1s), "up me/4")
-      << "an earlier process with this name is somebody else";
+      << "an earlier process with this name is someone else";
 }
 
 }  // namespace leader_monitor_test

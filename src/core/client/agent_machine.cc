@@ -193,7 +193,7 @@ void AgentMachine::deregistered(const NodeId& id, const Status& outcome, MonoTim
   const auto found = nodes_.find(id);
   if (found == nodes_.end() || found->second.phase != Phase::kDeregistering) return;
   Entry& entry = found->second;
-  // Not registered, or somebody else is: this generation is out either way.
+  // Not registered, or another process is: this generation is out either way.
   if (outcome || outcome.is(Errc::kNotFound) || outcome.is(Errc::kConflict) ||
       outcome.is(Errc::kInvalid)) {
     return end(id, AgentEventKind::kDeregistered, {}, events);

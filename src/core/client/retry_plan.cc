@@ -51,7 +51,7 @@ std::optional<MonoTime> RetryPlan::failed(const RpcStatus& status, const ServerB
   if (verdict == Verdict::kFinal) return {};
   if (verdict == Verdict::kOpen && effect_ == Effect::kOnce) return {};
   if (attempts() >= config_.attempts_max) return {};
-  // Going to somebody new costs nobody anything; coming back to the same ones does.
+  // Going to a new server costs nothing; coming back to the same ones does.
   const auto was_asked = [&](const std::string& server) {
     return std::find(asked_.begin(), asked_.end(), server) != asked_.end();
   };

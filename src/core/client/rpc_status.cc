@@ -4,7 +4,7 @@ namespace muster::client {
 namespace {
 
 std::string no_grpc(const std::string& server) {
-  return server + " does not speak gRPC; check address and port (musterd: 9000 unless set)";
+  return server + " does not speak gRPC; check address and port (musterd: default 9000)";
 }
 
 std::string unreachable(const std::string& server, Obstacle obstacle) {

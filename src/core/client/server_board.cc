@@ -25,7 +25,7 @@ std::string ServerBoard::choose(Aim aim, const std::vector<std::string>& asked) 
     const std::string& server = servers_[(current_ + i) % servers_.size()];
     if (!contains(asked, server)) return server;
   }
-  // Everybody was asked: whoever was asked longest ago may have changed its mind.
+  // All were asked: the one asked longest ago may have changed its answer.
   const auto oldest = std::min_element(
       servers_.begin(), servers_.end(), [&](const std::string& a, const std::string& b) {
         const auto last = [&](const std::string& s) {

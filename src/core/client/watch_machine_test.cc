@@ -66,7 +66,7 @@ TEST_F(WatchMachineTest, AGapIsClosedByAFullSync) {
   EXPECT_EQ(kinds(), (Kinds{WatchEventKind::kSnapshot, WatchEventKind::kSnapshot}));
 }
 
-// P16: whoever is too slow is told so, and then gets everything.
+// P16: anyone who is too slow is told so, and then gets everything.
 TEST_F(WatchMachineTest, LaggedIsFollowedByASnapshotEvenAtTheSameVersion) {
   (void)machine.begin(kStart);
   ASSERT_TRUE(give(sync(7)));

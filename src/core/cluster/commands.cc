@@ -207,7 +207,7 @@ struct Validate {
     if (when != KvCondition(AtRevision{0})) return Done{};
     return {Errc::kInvalid, "at_revision must be above 0"};
   }
-  /// As long as a host's name, which it is unless somebody chose another.
+  /// As long as a host's name, which it is unless an operator chose another.
   static Status server_id(const std::string& id) {
     if (!id.empty() && id.size() <= 253) return Done{};
     return {Errc::kInvalid, "id of a server must have 1 to 253 bytes"};

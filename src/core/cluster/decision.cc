@@ -96,7 +96,7 @@ std::string leader(const Decision& d) {
     case Why::kFirst:
       return d.to + " leads " + where + epoch + ": there was no leader before";
     case Why::kResigned:
-      if (d.to.empty()) return d.from + " gave the lead of " + where + " back" + epoch;
+      if (d.to.empty()) return d.from + " gave the leadership of " + where + " back" + epoch;
       return d.to + " leads " + where + epoch + ": " + d.from + " handed over";
     default:
       if (d.from == d.to) return d.to + " leads " + where + " anew" + epoch;
@@ -126,7 +126,7 @@ std::string plain(const Decision& d) {
     case DecisionKind::kLeader:
       return leader(d);
     case DecisionKind::kDisplaced:
-      return d.to + " took the lead of " + d.subject + " while the lease of " + d.from +
+      return d.to + " took the leadership of " + d.subject + " while the lease of " + d.from +
              " stood, epoch " + std::to_string(d.epoch);
     case DecisionKind::kBreaker:
       return d.to + " of " + d.subject + " reaches the store again";

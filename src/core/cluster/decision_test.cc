@@ -191,7 +191,7 @@ TEST_F(DecisionTest, OnlyWorkersTellOfOutages) {
 
 TEST_F(DecisionTest, SurvivesASnapshotWithFieldsOfTheFuture) {
   state_.begin_term("s1", Epoch(4), at(0), wall(0));
-  apply(ChangeTopology{registration("n1"), {"somebody", membership::Cause{}}});
+  apply(ChangeTopology{registration("n1"), {"someone", membership::Cause{}}});
   apply(Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 nodes wait", {}, {}});
   Decision newer = last();
   membership::WireWriter field;

@@ -14,7 +14,7 @@ MonoTime Election::holder_until() const {
   if (!known_.state || state_is_lost()) return MonoTime::min();
   const LeaderState& state = *known_.state;
   if ((!state.leader && !is_barrier()) || mine(known_.state)) return MonoTime::min();
-  // Somebody who knows no incarnations elected us; that is no leadership of anybody.
+  // A worker that knows no incarnations elected us; that is no leadership at all.
   if (state.leader == config_.id && state.incarnation.value().empty()) return MonoTime::min();
   return observer_.expires_at();
 }
@@ -25,9 +25,9 @@ bool Election::is_barrier() const {
   return state && !state->leader && !state->released && !state->nonce.value().empty();
 }
 
-// Rule E7: whoever acquires has raised the floor before. A state below a floor that another has
-// raised may hide that other: the acquisition is under way, or was given up, or this state is an
-// old one that was put back.
+// Rule E7: a worker that acquires has raised the floor before. A state below a floor that another
+// has raised may hide that other: the acquisition is under way, or was given up, or this state is
+// an old one that was put back.
 bool Election::may_hide_a_leader() const {
   if (!known_.revision || !floor_) return false;
   if (state_is_lost()) return true;
@@ -129,7 +129,7 @@ bool Election::refuses_without_floor(MonoTime now) {
 // state of the past is replaced likewise, with the highest epoch that was seen.
 void Election::put_barrier(MonoTime now) {
   if (refuses_without_floor(now)) return;
-  // Somebody may just be about to acquire: the floor is raised before that.
+  // A worker may just be about to acquire: the floor is raised before that.
   const MonoTime due = observer_.first_seen_at() + config_.turn_wait;
   if (!known_.revision && now < due) return wait_until(due);
   LeaderState state;
@@ -165,12 +165,12 @@ ElectionStep Election::floor_read(Result<SeenFloor> seen, MonoTime now) {
     return finish();
   }
   if (!known_.revision) {
-    // An absent state has no revision to tell one absence from the next, but whoever acquired in
-    // between has raised the floor.
+    // An absent state has no revision to tell one absence from the next, but a worker that acquired
+    // in between has raised the floor.
     observer_.observe(Revision("(absent) " + floor_->revision.value_or(Revision()).value()),
                       longest_lease_seen_, now);
   } else if (is_barrier()) {
-    // Whoever wrote it may not have known of the longest lease yet.
+    // Its writer may not have known of the longest lease yet.
     observer_.lengthen(longest_lease_seen_);
   }
   doubt(now);

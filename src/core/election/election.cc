@@ -131,7 +131,7 @@ bool Election::state_is_lost() const {
   return !known_.state || state_went_back();
 }
 
-// Rule E7: an epoch below one seen before, or one seen before with another holder. Whoever holds it
+// Rule E7: an epoch below one seen before, or one seen before with another holder. Its holder
 // could not know of the terms that the store has forgotten.
 bool Election::state_went_back() const {
   if (!known_.state) return false;
@@ -154,7 +154,7 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     const Known before = std::exchange(known_, std::move(seen));
     turn_at_.reset();
     listed_.reset();
-    // Whoever changed the state has raised the floor before: raising it from what was read then
+    // The writer of the state has raised the floor before: raising it from what was read then
     // could only fail, and cost the wait after a failure.
     floor_.reset();
     doubted_state_.reset();
@@ -241,7 +241,7 @@ ElectionStep Election::tick(MonoTime now) {
   return finish();
 }
 
-// Rule E7: a state that looks like the latest one may be of the past. Whoever led after it has
+// Rule E7: a state that looks like the latest one may be of the past. A leader after it has
 // renewed for the last time, and its lease is waited out.
 ElectionStep Election::store_went_back(MonoTime now) {
   note_lapse(now);

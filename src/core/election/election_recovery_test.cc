@@ -12,7 +12,7 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   scene.wake(kStart);
   scene.reads_absent(kStart);
   scene.floor_is(7, kStart, 20s);
-  EXPECT_FALSE(scene.request) << "somebody may be about to acquire";
+  EXPECT_FALSE(scene.request) << "someone may be about to acquire";
   EXPECT_LE(scene.election.wake_at(), kStart + 1s) << "a lease and two seconds, in all";
   scene.wake(kStart + 5s);
   scene.reads_absent(kStart + 5s);
@@ -37,7 +37,7 @@ TEST(ElectionRecoveryTest, ADeletedStateIsRecoveredAboveTheFloorAfterAFullLease)
   EXPECT_TRUE(scene.election.leads(kStart + 25s));
 }
 
-// E7: between two looks that found nothing somebody acquired, led, and lost its state to a
+// E7: between two looks that found nothing someone acquired, led, and lost its state to a
 // stranger. The floor is as it was at the first look, because it is raised before an epoch is
 // acquired.
 TEST(ElectionRecoveryTest, AnAbsenceIsNoProofThatNobodyLedMeanwhile) {
@@ -143,7 +143,7 @@ TEST(ElectionRecoveryTest, WithoutAFloorAnAbsentStateIsNoNewNamespace) {
   EXPECT_NE(std::get<StateTrouble>(step.events[0]).problem.find("operator"), std::string::npos);
 }
 
-// E7: whoever led after it has raised the floor, and may still lead.
+// E7: anyone who led after it has raised the floor, and may still lead.
 TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackIsWaitedOutByWhoHasSeenNoOther) {
   Scene scene;
   scene.wake(kStart);
@@ -161,7 +161,7 @@ TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackIsWaitedOutByWhoHasSeenNoOthe
 }
 
 // The same where revisions are made of contents: the state is as this worker saw it last, long
-// ago, and the floor tells that somebody has led since.
+// ago, and the floor tells that someone has led since.
 TEST(ElectionRecoveryTest, AnOldStateThatWasPutBackAsItWasIsWaitedOut) {
   Scene scene;
   scene.wake(kStart);
@@ -201,7 +201,7 @@ TEST(ElectionRecoveryTest, AStateOfOursThatLandedLateIsNoReasonToLead) {
   EXPECT_FALSE(scene.election.leads(kStart + 300s));
   ASSERT_TRUE(scene.asks<ReadFloor>());
   scene.floor_is(2, kStart + 300s);
-  EXPECT_FALSE(scene.request) << "whoever raised it may lead";
+  EXPECT_FALSE(scene.request) << "anyone who raised it may lead";
 }
 
 // Others count from the floor that they saw raised.
@@ -217,7 +217,7 @@ TEST(ElectionRecoveryTest, AnAcquisitionCountsFromTheRaiseOfItsFloor) {
   EXPECT_EQ(scene.election.deadline(), kStart + 12600ms);
 }
 
-// Whoever wrote "nobody" knew of shorter leases only.
+// Anyone who wrote "nobody" knew of shorter leases only.
 TEST(ElectionRecoveryTest, ABarrierIsWaitedOutForTheLongestLeaseThatTheFloorKnows) {
   Scene scene;
   scene.wake(kStart);
@@ -280,7 +280,7 @@ TEST(ElectionRecoveryTest, ALeaderWhoseStateVanishedStepsDown) {
   EXPECT_FALSE(scene.election.leads(kStart + 5s));
 }
 
-// R05: somebody who could not know led on with an epoch that had been used. Its renewals do not
+// R05: someone who could not know led on with an epoch that had been used. Its renewals do not
 // protect it: "nobody" takes its place, and then a lease passes.
 TEST(ElectionRecoveryTest, ALeaderWithAnEpochOfThePastIsEndedByWhoHasSeenALaterOne) {
   Scene scene;

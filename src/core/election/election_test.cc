@@ -77,7 +77,7 @@ TEST(ElectionTest, ALostRaceIsFollowedByAnEpochAboveTheWinners) {
   EXPECT_EQ(scene.asked<WriteState>().at, Revision("r5"));
 }
 
-// What is led was led before, by an election in another store.
+// The work was led before, by an election in another store.
 TEST(ElectionTest, AnEpochFromElsewhereIsRisenAbove) {
   Scene scene;
   scene.election.rise_above(Epoch(7));
@@ -229,7 +229,7 @@ TEST(ElectionTest, AReleasedLeaseIsAcquiredAtOnceWithTheNextEpoch) {
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(7));
 }
 
-// A floor read before somebody else led is out of date; using it would cost a failed write.
+// A floor read before someone else led is out of date; using it would cost a failed write.
 TEST(ElectionTest, AFloorReadBeforeTheStateChangedIsReadAgain) {
   Scene scene;
   scene.wake(kStart);
@@ -270,14 +270,14 @@ TEST(ElectionTest, ALeaderThatFindsAnotherHolderStepsDownAtOnce) {
 TEST(ElectionTest, AnotherIncarnationOfTheOwnIdIsNotUs) {
   Scene scene;
   LeaderState state = held_by("b", 2);
-  state.incarnation = Incarnation("somebody-else");
+  state.incarnation = Incarnation("someone-else");
   scene.wake(kStart);
   scene.reads(state, "r1", kStart);
   EXPECT_FALSE(scene.request);
   EXPECT_FALSE(scene.election.leads(kStart));
   scene.wake(kStart + 5s);
   scene.reads(state, "r2", kStart + 5s);
-  EXPECT_EQ(scene.saw<DuplicateWorker>()->other, Incarnation("somebody-else"));
+  EXPECT_EQ(scene.saw<DuplicateWorker>()->other, Incarnation("someone-else"));
   scene.wake(kStart + 10s);
   scene.reads(state, "r3", kStart + 10s);
   EXPECT_FALSE(scene.saw<DuplicateWorker>());
@@ -351,7 +351,7 @@ TEST(ElectionTest, AThrottledStoreIsLeftAloneForAHeartbeatAtMost) {
   }
 }
 
-// R22: a mistake that somebody must mend is not asked about every second.
+// R22: a mistake that someone must mend is not asked about every second.
 TEST(ElectionTest, WhatDoesNotPassByItselfIsLookedAtWithEachHeartbeat) {
   Scene scene;
   scene.wake(kStart);
@@ -359,7 +359,7 @@ TEST(ElectionTest, WhatDoesNotPassByItselfIsLookedAtWithEachHeartbeat) {
   EXPECT_EQ(scene.election.wake_at(), kStart + 5s);
 }
 
-// R02: whoever leads asks the sooner, the less of its lease is left.
+// R02: anyone who leads asks the sooner, the less of its lease is left.
 TEST(ElectionTest, ALeaderDoesNotWaitItsLeaseOutBecauseAStoreIsBusy) {
   Scene scene;
   scene.becomes_leader(kStart);

@@ -47,7 +47,7 @@ std::string raw_text(const Json& json, const char* name) {
   return it != json.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-/// For what is shown to people: whoever may write to the store must not write their terminals.
+/// For text shown to people: a writer of the store must not be able to control terminals.
 std::string text(const Json& json, const char* name) {
   return without_controls(raw_text(json, name));
 }

@@ -71,7 +71,7 @@ TEST(LeaderStateTest, CorruptBodiesAreToldApartAndTheirEpochIsSalvaged) {
   EXPECT_EQ(salvage_epoch(R"({"leaderId":"a","epoch":12)"), Epoch(0)) << "of 12, or of 1200";
 }
 
-// Whoever follows must be able to count on.
+// Anyone who follows must be able to count on.
 TEST(LeaderStateTest, AnEpochAtTheEndOfAllNumbersIsNone) {
   EXPECT_TRUE(decode_leader_state(R"({"epoch":6755399441055743})").ok());
   EXPECT_TRUE(decode_leader_state(R"({"epoch":6755399441055744})").is(Errc::kCorrupt));
@@ -191,7 +191,7 @@ TEST(HostileBodyTest, NoIdReachesATerminalAsAnEscape) {
   EXPECT_FALSE(election_of(std::string(kElectionsPrefix) + "a\x1b/state.json"));
 }
 
-// Whoever may write to the store must not be able to take the memory of all who read it.
+// Anyone who may write to the store must not be able to take the memory of all who read it.
 TEST(HostileBodyTest, BracketsCostNoMoreThanTheirBytes) {
   std::string deep;
   while (deep.size() < 15'000'000) deep += "{\"a\":[";

@@ -20,7 +20,7 @@ StartPlan ask(const Members& members) {
 StartPlan enter(const StartSight& sight, const Members& members) {
   const Member* const own = find_url(members, sight.peer_url);
   if (own == nullptr) return ask(members);
-  // Added for whoever comes from this address, and not used yet.
+  // Added for a server with this address, and not used yet.
   if (own->name.empty()) return {.step = Step::kJoin, .members = members};
   // Its peers have begun a moment before it.
   if (own->name == sight.name && !own->started() && sight.saw_all) {

@@ -73,7 +73,7 @@ TEST(StartPlanTest, SomebodyElseAtAPeersAddressDoesNotCount) {
   EXPECT_EQ(plan_start(here).step, Step::kWait);
 }
 
-// Whoever begins at once would leave the others unable to follow.
+// Anyone who begins at once would leave the others unable to follow.
 TEST(StartPlanTest, TheFirstWaitsUntilAllHaveSeenAll) {
   StartSight here = sight();
   here.views = {{"s1", waiting("s1")}, {"s3", waiting("s3", false)}};

@@ -49,7 +49,7 @@ TEST(RequestLimitsTest, AllClientsTogetherHaveTheDocumentedBursts) {
   EXPECT_EQ(taken, 50);
 }
 
-// Whoever may write could otherwise have every node taken for dead.
+// Anyone who may write could otherwise have every node taken for dead.
 TEST(RequestLimitsTest, HeartbeatsDoNotStarveBehindAFloodOfWrites) {
   RequestLimits limits({}, kStart);
   MonoTime now = kStart;

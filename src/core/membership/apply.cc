@@ -84,7 +84,7 @@ Topology::Answer Topology::on(const RegisterNode& command, Events& events) {
       node->retired.end()) {
     return conflict("Zombie node detected: " + describe(*node) + " and has replaced this process");
   }
-  // Only one process can listen at an address and port: whoever was there is gone.
+  // Only one process can listen at an address and port: the earlier one is gone.
   if (node->state == NodeState::kDown || same_place(*node, spec)) {
     return replace(*node, spec, events);
   }

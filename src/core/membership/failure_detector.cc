@@ -56,7 +56,7 @@ void FailureDetector::seed(const NodeEntry& node, LogTime now) {
   t.last_state = node.state;
 }
 
-/// T08: a registration that was not seen before starts the clock, whoever noticed it.
+/// T08: a registration that was not seen before starts the clock, whichever way it was noticed.
 FailureDetector::Track& FailureDetector::track(const NodeEntry& node, MonoTime listening) {
   if (node.slot >= tracks_.size()) tracks_.resize(node.slot + 1);
   Track& t = tracks_[node.slot];

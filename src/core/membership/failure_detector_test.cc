@@ -380,7 +380,7 @@ TEST_F(FailureDetectorTest, ANodeThatComesBackFreesTheBrake) {
 TEST_F(FailureDetectorTest, ANewLeaderCountsTheDownsOfItsPredecessor) {
   start(10);
   all_die();
-  alive_.insert("n0");  // Log time moves on only while somebody writes.
+  alive_.insert("n0");  // Log time moves on only while someone writes.
   run(90);
   ASSERT_EQ(topology_.count(kDown), 2U);
   run(10);

@@ -12,7 +12,7 @@ namespace muster {
 
 /// A vector whose copies share what they have in common: a copy costs a pointer for every `kChunk`
 /// elements, and a change afterwards one chunk. So each version of a large table can be kept by
-/// whoever still reads it. Reading copies of one table is for any number of threads; changing one
+/// its readers. Reading copies of one table is for any number of threads; changing one
 /// of them is for one thread and invisible to the others.
 template <typename T, std::size_t kChunk = 32>
 class ChunkedVector {

@@ -15,7 +15,7 @@ namespace muster {
 struct RingMember {
   NodeId id;
   std::uint32_t weight = 1;  ///< Multiplies its virtual nodes; with 0 it owns nothing.
-  bool suspect = false;      ///< Silent of late: still an owner, but callers may prefer another.
+  bool suspect = false;      ///< Recently silent: still an owner, but callers may prefer another.
 };
 
 struct RingConfig {

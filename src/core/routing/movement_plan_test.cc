@@ -64,7 +64,7 @@ TEST(MovementPlanTest, RemovingOneNodeMovesExactlyItsOwnShare) {
   Random random(12);
   for (int round = 0; round < 100; ++round) {
     std::vector<RingMember> members = random_members(random, 20);
-    members.push_back({NodeId("another")});  // Whoever goes, somebody is left.
+    members.push_back({NodeId("another")});  // Whichever goes, one is left.
     const HashRing before(members, {});
     const std::size_t gone = random.below(before.members().size());
     const NodeId id = before.members()[gone].id;

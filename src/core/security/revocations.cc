@@ -83,7 +83,7 @@ Standing Revocations::standing(const std::string& issuer, const std::string& ser
                                WallTime wall) const {
   const auto list = by_issuer_.find(issuer);
   if (list == by_issuer_.end()) return Standing::kUnknown;
-  // A list that has run out no longer vouches for anybody, but what it named stays revoked.
+  // An expired list makes no certificate good, but the certificates that it names stay revoked.
   if (list->second.serials.contains(serial)) return Standing::kRevoked;
   if (wall >= list->second.next_update || now - *accepted_at_ >= options_.max_age) {
     return Standing::kUnknown;

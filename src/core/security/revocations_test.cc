@@ -47,7 +47,7 @@ TEST_F(RevocationsTest, AListTellsGoodFromRevoked) {
   EXPECT_EQ(at(1s, "ab"), Standing::kRevoked);
   EXPECT_EQ(at(1s, "ac"), Standing::kGood);
   EXPECT_FALSE(closed(1s).has_value());
-  // Serials are unique for an issuer only, and nobody vouches for another issuer's.
+  // Serials are unique for an issuer only, and no CA answers for another issuer's.
   EXPECT_EQ(at(1s, "ac", "CN=B"), Standing::kUnknown);
 }
 

@@ -98,7 +98,7 @@ SupervisionActions Supervision::child_ready(std::size_t child, MonoTime now) {
 SupervisionActions Supervision::child_exited(std::size_t child, bool success, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
-  // Whoever ends when the stop was due was ended by its guardian, and has not failed.
+  // A child that ends when the stop was due was ended by its guardian, and has not failed.
   stop_if_due(now);
   const bool stopped = phase_ != Phase::kUp || c.halting;
   if (c.state == State::kReady && now - c.since >= options_.stable_after) c.backoff = Duration{0};
@@ -132,7 +132,7 @@ SupervisionActions Supervision::child_stuck(std::size_t child, MonoTime now) {
   Child& c = children_.at(child);
   MUSTER_CHECK(alive(c));
   if (!std::exchange(c.unkillable, true)) {
-    // Whoever ended it, there is nothing more to send to it.
+    // It has ended, so there is nothing more to send to it.
     enter(c, State::kKilled, now);
     actions_.push_back({Kind::kUnkillable, child});
     if (phase_ == Phase::kUp) begin_stop(EndCause::kLost, child);
@@ -150,7 +150,7 @@ std::optional<MonoTime> Supervision::next_tick() const {
     const bool killable = alive(c) && c.state != State::kKilled;
     if (!up && killable) take_earlier(next, kill_all_at());
   }
-  // Whoever waits for another child is moved by that one's event, not by a timer.
+  // A child that waits for another one is moved by that one's event, not by a timer.
   const bool halting =
       std::any_of(children_.begin(), children_.end(), [](const Child& c) { return c.halting; });
   const auto first = std::find_if(children_.begin(), children_.end(), [](const Child& c) {

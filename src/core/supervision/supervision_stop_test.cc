@@ -54,7 +54,7 @@ TEST(SupervisionTest, WhileTheLeaseIsRenewedEveryChildHasItsWholeGrace) {
   }
 }
 
-// P05: the lease overrides a grace also in an orderly stop.
+// P05: the lease overrides a grace also in a clean stop.
 TEST(SupervisionTest, WithoutRenewalsAnOrderlyStopIsHurriedAndItsChildrenShareTheTime) {
   const ChildRules slow{.shutdown = 20s};
   Scene scene({.stop_budget = 1200ms, .kill_margin = 600ms}, {slow, slow});

@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 
 constexpr const char* kOk = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// An authority, and what it vouches for.
+/// A CA, and the certificates it issues.
 class Issuer {
  public:
   explicit Issuer(const std::string& name) {

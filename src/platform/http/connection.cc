@@ -28,7 +28,7 @@ std::string peer_certificate(const SSL* ssl) {
   return {data, static_cast<std::size_t>(size)};
 }
 
-/// The request of a connection, for whoever answers it.
+/// The request of a connection, for its handler.
 class Pending final : public Exchange {
  public:
   Pending(std::shared_ptr<Connection> connection, Request request)
@@ -265,7 +265,7 @@ Connection::Io Connection::flush() {
       if (count < 0) return errno == EAGAIN || errno == EINTR ? Io::kAgain : Io::kGone;
       written = static_cast<std::size_t>(count);
     }
-    // Whoever reads, however slowly, is not idle.
+    // A client that reads, however slowly, is not idle.
     deadline_.arm(host_.options.idle_timeout, [this] { close(); });
     sent_ += written;
     unsent_bytes_ -= written;

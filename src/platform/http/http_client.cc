@@ -31,7 +31,7 @@ std::string_view HttpResponse::header(std::string_view name) const {
   return {};
 }
 
-/// Who runs, who waits for a turn, and the connections that wait for somebody. Completions are
+/// Running requests, waiting requests, and idle connections. Completions are
 /// posted, so nobody destroys this from within.
 class HttpClient::Transfers {
  public:

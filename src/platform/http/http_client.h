@@ -66,7 +66,7 @@ class HttpClient {
  public:
   struct Options {
     std::string ca_file;  ///< PEM; empty for the system's certificates.
-    /// PEM; what this side shows to servers that ask. Both or neither.
+    /// PEM: the client certificate for servers that ask. Both or neither.
     std::string cert_file{};
     std::string key_file{};
     bool tls13_only = false;  ///< Otherwise TLS 1.2 will do, as some object stores need it.

@@ -13,8 +13,8 @@ namespace muster::http {
 using Environment = std::function<std::string(const char*)>;
 
 /// The proxy that the environment names for `url`, by the rules that other programs follow, curl
-/// among them: http_proxy (in lower case only: as a CGI program, HTTP_PROXY is a header of whoever
-/// asks), https_proxy or HTTPS_PROXY, then all_proxy or ALL_PROXY, unless no_proxy or NO_PROXY
+/// among them: http_proxy (in lower case only: as a CGI program, HTTP_PROXY comes from the client
+/// that asks), https_proxy or HTTPS_PROXY, then all_proxy or ALL_PROXY, unless no_proxy or NO_PROXY
 /// names the host. None when the way is direct; kInvalid when the proxy is not of HTTP.
 [[nodiscard]] Result<std::optional<Url>> proxy_for(const Url& url, const Environment& environment);
 

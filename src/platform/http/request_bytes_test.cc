@@ -124,7 +124,7 @@ TEST(RequestBytesTest, AProxyIsAskedForTheWholeAddressOrATunnel) {
 
 TEST(ProxyTest, EachSchemeHasItsVariables) {
   EXPECT_EQ(way("http://h/", {{"http_proxy", "p:1"}}), "p:1");
-  EXPECT_EQ(way("http://h/", {{"HTTP_PROXY", "p:1"}}), "") << "a header of whoever asks";
+  EXPECT_EQ(way("http://h/", {{"HTTP_PROXY", "p:1"}}), "") << "a header of the client";
   EXPECT_EQ(way("https://h/", {{"http_proxy", "p:1"}}), "");
   EXPECT_EQ(way("https://h/", {{"https_proxy", "p:1"}, {"HTTPS_PROXY", "q:1"}}), "p:1");
   EXPECT_EQ(way("https://h/", {{"HTTPS_PROXY", "q:1"}, {"ALL_PROXY", "a:1"}}), "q:1");

@@ -62,8 +62,8 @@ class Server::Impl {
     const TlsContext tls = options_.tls ? options_.tls() : nullptr;
     // Nothing may be served in plaintext because a certificate could not be read.
     if (options_.tls && !tls) return;
-    // Whoever asks nothing, or never finishes asking, gives way: nobody who holds connections, not
-    // even a stranger, keeps others from being answered.
+    // A client without a request, or with an unfinished one, gives way: no holder of connections,
+    // not even a stranger, keeps others from being answered.
     if (connections_.size() >= options_.connections_max) {
       if (const auto last = dispensable()) last->close();
     }

@@ -128,7 +128,7 @@ TEST_F(HttpServerTest, CutsOffAReaderThatFallsBehind) {
   EXPECT_TRUE(over);
 }
 
-// Whoever asks and does not read makes the server hold one answer, not one for each request.
+// Anyone who asks and does not read makes the server hold one answer, not one for each request.
 TEST_F(HttpServerTest, ReadsTheNextRequestWhenTheLastAnswerWasTaken) {
   start();
   const UniqueFd client = dial();

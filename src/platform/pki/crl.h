@@ -14,7 +14,7 @@
 
 namespace muster::pki {
 
-/// A list of revoked certificates whose signature has been verified.
+/// A revocation list whose signature has been verified.
 struct RevocationList {
   std::string issuer;  ///< As CertificateFacts::issuer of the certificates it judges.
   std::string key;     ///< SHA-256 of the public key that verified it, in hexadecimal.

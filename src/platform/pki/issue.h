@@ -13,7 +13,7 @@ namespace muster::pki {
 /// What a new certificate is to say.
 struct CertificateOrder {
   enum class Use {
-    kAuthority,        ///< Signs certificates and lists of revoked ones, and nothing else.
+    kAuthority,        ///< Signs certificates and revocation lists, and nothing else.
     kClient,           ///< Shown by who connects.
     kServerAndClient,  ///< Shown by servers to clients, and to each other when they connect.
   };

@@ -40,7 +40,7 @@ std::string PrivateKey::to_pem() const {
 }
 
 std::string random_password() {
-  // 32 signs, none of which is taken for another when somebody types it.
+  // 32 signs, none of which is mistaken for another when typed.
   static constexpr std::string_view kSigns = "abcdefghijkmnpqrstuvwxyz23456789";
   static_assert(kSigns.size() == 32);
   std::array<unsigned char, 20> bytes{};

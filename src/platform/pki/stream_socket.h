@@ -9,7 +9,7 @@
 namespace muster::pki {
 
 /// A connected, non-blocking stream socket, with TLS or without: one step at a time, as far as the
-/// socket allows. Raises no SIGPIPE. Whoever owns it waits for the socket. One thread.
+/// socket allows. Raises no SIGPIPE. Its owner waits for the socket. One thread.
 class StreamSocket {
  public:
   enum class Io {

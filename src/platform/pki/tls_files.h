@@ -9,8 +9,8 @@ namespace muster {
 /// Files in PEM; each may be empty. Without any of them connections are not encrypted, and only fit
 /// for loopback.
 struct TlsFiles {
-  std::string ca{};    ///< Who may vouch for the server; the system's own list when empty.
-  std::string cert{};  ///< What this side shows, with `key`.
+  std::string ca{};    ///< CA certificates that verify the server; empty: the system's.
+  std::string cert{};  ///< The client certificate, with `key`.
   std::string key{};
 
   [[nodiscard]] bool any() const { return !ca.empty() || !cert.empty() || !key.empty(); }

@@ -19,7 +19,7 @@ Duration patience(Duration time_left) {
   return std::min(time_left - std::max<Duration>(100ms, time_left / 8), kForwardTimeout);
 }
 
-/// Nothing was done, and somebody else may soon be able to.
+/// Nothing was done, and another server may soon be able to.
 bool may_pass(const rpc::RpcStatus& status) {
   return status.code == rpc::Code::kUnavailable || !status.leader_address.empty();
 }

@@ -21,7 +21,7 @@ namespace muster::server {
 
 class Observer;
 
-/// What every service needs of the server it belongs to: the shared state, who leads, and a way to
+/// The parts of a server that every service needs: the shared state, who leads, and a way to
 /// have something done by the leader, wherever that is. Loop thread only.
 class Cluster {
  public:
@@ -87,7 +87,7 @@ class Cluster {
   void read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:
-  /// A call on its way to the leader, whoever that will be.
+  /// A call being forwarded to the leader, whichever server that will be.
   struct ForwardedCall {
     rpc::CallPtr call;
     std::string request;

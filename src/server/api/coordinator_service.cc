@@ -148,7 +148,7 @@ void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
   if (!cluster_.access().open_watch(call)) return;
   const std::uint64_t since = cluster_.is_other(request.history()) ? 0 : request.since_version();
-  // Whoever has seen more than this server must not be taken back: it catches up first.
+  // A client that has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
   cluster_.read(call, ahead, [this, call, since] { hub_.watch(call, since); });
 }

@@ -32,7 +32,7 @@ class CoordinatorService {
   void HeartbeatStream(const rpc::CallPtr& call);
   void on_batch(const rpc::CallPtr& call, const std::string& bytes, rpc::Pipeline::Answer answer);
 
-  /// The same as topology(), written down once for everybody who asks before the next entry.
+  /// The same as topology(), encoded once for all requests before the next entry.
   [[nodiscard]] rpc::Payload topology_bytes(bool fresh);
   [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
   [[nodiscard]] rpc::RpcStatus beat_refused(const v1::HeartbeatRequest& beat,

@@ -199,7 +199,7 @@ void StoreService::List(const rpc::CallPtr& call, const v1::StoreListRequest& re
 
 void StoreService::Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request) {
   if (!short_enough(call, "prefix", request.prefix())) return;
-  // "From now on" means from everything that was acknowledged before. Whoever has seen more than
+  // "From now on" means from everything acknowledged before. A client that has seen more than
   // this server waits until it has caught up, and is of another history when that is not enough.
   constexpr auto kOfAnother = std::numeric_limits<cluster::KvRevision>::max();
   const cluster::KvRevision after =

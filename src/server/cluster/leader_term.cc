@@ -97,7 +97,7 @@ void LeaderTerm::deadline_moved(MonoTime) {
 }
 
 // Nothing of a term can take effect after its deadline: every effect is an entry of the log, and
-// the log knows the epoch. So the receipt waits for an orderly end no longer than `by`.
+// the log knows the epoch. So the receipt waits for a clean end no longer than `by`.
 void LeaderTerm::stop(MonoTime by, std::function<void(bool receipt)> done) {
   on_stopped_ = std::move(done);
   on_ready_ = {};

@@ -6,7 +6,7 @@
 
 namespace muster::server {
 
-/// Who leads, as far as this server knows.
+/// The leader, as far as this server knows.
 struct LeaderView {
   bool self = false;
   std::string id{};       ///< Empty: nobody, or not known.

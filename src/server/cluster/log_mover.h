@@ -18,7 +18,7 @@ using OpenEngine = std::function<Result<std::unique_ptr<ObjectStore>>(const std:
 /// Moves the servers' log to another engine, and finishes a move that a crash interrupted.
 ///
 /// Until the seal is in the log nothing has changed for anybody. From then on the move is decided,
-/// and whoever finds the log sealed can finish it: nothing acknowledged is left behind. Until the
+/// and any server that finds it sealed can finish: nothing acknowledged is left behind. Until the
 /// target is open, every server stays: it may be needed to copy, or, where the servers run their
 /// engine themselves, to read what is copied. Loop thread only.
 class LogMover {

@@ -43,7 +43,7 @@ class ReplicatedState::Loader final : public rlog::SnapshotLoader {
     if (!state) return state.error();
     replica_.state_ = std::move(*state);
     replica_.passed_at_ = replica_.loop_.now();
-    // In the same step: whoever watches must not look at the new state with the old one's history.
+    // In the same step: a watch must not read the new state with the old one's history.
     replica_.listener_.reloaded();
     return Done{};
   }

@@ -77,7 +77,7 @@ class ReplicatedState final : public rlog::StateMachine {
   /// How old what this server serves may be.
   [[nodiscard]] Duration age() const { return loop_.now() - log_.last_contact(); }
 
-  /// Log time as it is now, if somebody has led since the last entry: what ages are told by.
+  /// Log time as it is now, if there has been a leader since the last entry; the basis of ages.
   [[nodiscard]] membership::LogTime log_now() const {
     return state_.topology().log_time() +
            std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - passed_at_);

@@ -17,7 +17,7 @@
 
 namespace muster {
 
-/// Everything that musterd can be told. Plain values: whoever makes one by hand calls complete()
+/// The configuration of musterd. Plain values: code that makes one by hand must call complete()
 /// and validate(), as read_server_config() does.
 struct ServerConfig {
   struct Peer {
@@ -63,7 +63,7 @@ struct ServerConfig {
 
   /// All three, unless insecure.
   TlsFiles tls;
-  /// Where the list of revoked certificates comes from: a file, or a URL, or nowhere.
+  /// The source of the revocation list: a file, a URL, or none.
   std::string crl_file;
   std::string crl_url;
   Duration crl_refresh = 5min;

@@ -9,7 +9,7 @@
 
 namespace muster::engine {
 
-/// Lets servers into the cluster and out of it, on behalf of whoever asks. Loop thread only.
+/// Lets servers into the cluster and out of it, on request. Loop thread only.
 class Admissions {
  public:
   Admissions(Loop& loop, EtcdAdmin& admin, PeerViews& views)

@@ -16,7 +16,7 @@ Result<std::unique_ptr<DataDirectory>> DataDirectory::open(const std::string& da
   const std::string path = data_dir + "/engine";
   const auto directory = files::open_or_make_directory(path);
   if (!directory) return directory.error();
-  // Whoever may enter may talk to etcd, which asks no questions.
+  // etcd accepts every client that can enter.
   if (::fchmod(directory->get(), 0700) != 0) {
     return files::failure(errno, "make private ", path);
   }

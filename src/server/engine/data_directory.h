@@ -20,7 +20,7 @@ class DataDirectory {
 
   /// The member has promised something at some time: there is a write-ahead log.
   [[nodiscard]] bool has_data() const;
-  /// Some process has etcd's database open. A second etcd would wait for it in silence.
+  /// Some process has etcd's database open. A second etcd would wait for it without a message.
   [[nodiscard]] bool in_use() const;
   /// What an etcd left that was killed. Only when nobody uses the data.
   void remove_socket() const;

@@ -14,7 +14,7 @@ mode_t mode_of(const std::string& path) {
   return facts.st_mode & 07777;
 }
 
-// Whoever may enter may talk to etcd, which asks no questions. Kubernetes opens a volume to a
+// Anyone who may enter may talk to etcd, which asks no questions. Kubernetes opens a volume to a
 // group.
 TEST(DataDirectoryTest, ItsEngineIsForItsOwnerOnlyWhateverWasThere) {
   const server::TestDirectory data;

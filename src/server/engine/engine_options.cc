@@ -138,7 +138,7 @@ Result<std::vector<std::string>> etcd_command(const EngineOptions& options, cons
                {"--peer-client-cert-auth", "--peer-cert-file=" + options.tls.cert,
                 "--peer-key-file=" + options.tls.key, "--peer-trusted-ca-file=" + options.tls.ca,
                 "--cipher-suites=" + *suite,
-                // Its one way to tell a server from a node that the same authority vouches for.
+                // Its one way to tell a server from a node with a certificate of the same CA.
                 std::string("--peer-cert-allowed-hostname=") + security::kServerName});
   if (!options.crl_file.empty()) words.push_back("--peer-crl-file=" + options.crl_file);
   return words;

@@ -30,7 +30,7 @@ struct EngineOptions {
   std::string contact;                   ///< host:port of this musterd, told to servers that ask.
   std::string data_dir;
   TlsFiles tls;  ///< Between members; all three or none.
-  /// The list of revoked certificates, read by etcd at each handshake; empty for none.
+  /// The revocation list, read by etcd at each handshake; empty for none.
   std::string crl_file;
   std::uint64_t quota_bytes = std::uint64_t{2} << 30;
   std::string program = "etcd";

@@ -141,7 +141,7 @@ void ManagedEngine::find_start() {
   search_->begin();
 }
 
-/// etcd would wait for its data in silence, so the wait is here.
+/// etcd would wait for its data without a message, so the wait is here.
 void ManagedEngine::await_release(const StartPlan& plan, MonoTime limit) {
   if (!directory_->in_use()) return launch(plan);
   if (loop_.now() >= limit) {
@@ -277,7 +277,7 @@ void ManagedEngine::give_up(Error error) {
   start_limit_.cancel();
   enter(State::kEnded, error.message);
   directory_.reset();
-  // Posted: whoever hears of it may destroy this.
+  // Posted: the listener may destroy this.
   loop_.post(lifetime_.wrap([this, error = std::move(error)] {
     if (stopping_) return;
     if (ready_) return std::exchange(ready_, {})(error);

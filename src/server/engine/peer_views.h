@@ -11,7 +11,7 @@
 
 namespace muster::engine {
 
-/// What the answer of somebody at a peer's address means; anything unexpected is silence.
+/// The meaning of an answer at a peer's address; anything unexpected is silence.
 [[nodiscard]] PeerView read_view(const std::string& body);
 
 /// Asks at peers' addresses who is there. Loop thread only.

@@ -75,7 +75,7 @@ class PresenceResponderTest : public ::testing::Test {
   std::string url_;
 };
 
-// Two hundred looks without one that saw nobody: a roll call that flaps begins no cluster.
+// Two hundred looks without one that saw nobody: a flapping check begins no cluster.
 TEST_F(PresenceResponderTest, EveryPeerThatLooksIsAnsweredEveryTime) {
   for (const bool tls : {false, true}) {
     const TlsFiles own = tls ? files("s1", {security::kServerName}) : TlsFiles{};

@@ -32,7 +32,7 @@ void StartSearch::look() {
     sight.peer_urls[name] = options_.peer_url(address);
     if (name != options_.name) others[name] = sight.peer_urls[name];
   }
-  // Whoever is alone has nobody to answer.
+  // A server without peers has nobody to answer.
   const bool alone = others.empty() && options_.join.empty();
   if (!sight.has_data && !alone && !responder_) {
     auto responder = std::make_unique<PresenceResponder>(loop_, options_.name);

@@ -21,7 +21,7 @@ class Health {
   Health& operator=(const Health&) = delete;
 
   void set_serving(bool serving);
-  /// Takes the call if it is about health; false when it is for somebody else.
+  /// Handles the call if it is about health; otherwise false.
   bool answers(const CallPtr& call);
 
  private:

@@ -32,7 +32,7 @@ class PeerClient {
   /// `done` is called once, by the end of `timeout`, and never from within this.
   void call(const std::string& address, const std::string& method, std::string request,
             Duration timeout, Done done, Metadata metadata = {});
-  /// Whoever is asked from now on shows a certificate first; what is under way goes on.
+  /// Later requests use new connections, which show a certificate first; current ones go on.
   void forget();
   /// Gives up what is under way; no `done` is called afterwards.
   void close();

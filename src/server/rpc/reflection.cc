@@ -24,7 +24,7 @@ void not_found(ReflectionResponse& response, const std::string& what) {
   error.set_error_message("this server does not know " + what);
 }
 
-/// The file and, before whoever imports it needs it, everything that it imports.
+/// The file and, before it, everything that it imports.
 void add_files(const FileDescriptor& file, std::set<std::string>& added,
                ReflectionResponse& response) {
   if (!added.insert(file.name()).second) return;

@@ -94,7 +94,7 @@ class RpcServer final : public Peers {
                  Duration timeout, std::function<void(RpcStatus, std::string)> done,
                  Metadata metadata = {}) override;
 
-  /// Whoever is asked from now on shows a certificate first; what is under way goes on.
+  /// Later requests use new connections, which show a certificate first; current ones go on.
   void forget_peers();
 
   /// As rpc::Server has it: calls under way have up to `limit` for their answers, and clients go

@@ -12,7 +12,7 @@ namespace {
 
 using security::Role;
 
-/// How long an open call may go on after a certificate has run out by its own date.
+/// How long an open call may go on after its certificate has expired by its own date.
 constexpr Duration kSweepInterval = 2s;
 /// What a client whose call was ended gets to take notice, before the call is cut.
 constexpr Duration kCutAfter = 500ms;

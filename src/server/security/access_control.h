@@ -41,7 +41,7 @@ class AccessControl {
   struct Counts {
     std::uint64_t denied = 0;         ///< Calls refused for who was calling, or for whom.
     std::uint64_t limited = 0;        ///< Requests refused for being too many.
-    std::uint64_t streams_ended = 0;  ///< Ended because a certificate counts no more.
+    std::uint64_t streams_ended = 0;  ///< Ended because a certificate is no longer valid.
   };
 
   AccessControl(Loop& loop, Options options);

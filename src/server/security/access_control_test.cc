@@ -125,8 +125,8 @@ TEST_F(AccessControlTest, EveryKindOfStreamEndsWhenItsCertificateIsRevoked) {
   }
 }
 
-// No list of revoked certificates changes, and nobody says a word: access control looks by itself.
-// Whoever does not read is cut off soon after, and keeps nothing open.
+// No revocation list changes, and nothing reports it: access control looks by itself.
+// Anyone who does not read is cut off soon after, and keeps nothing open.
 TEST_F(AccessControlTest, AnOpenCallEndsWithinTwoSecondsOfItsCertificatesOwnEnd) {
   AccessControl access(loop_, {.tls = &secure(), .limits = {}});
   const auto ends = std::chrono::floor<std::chrono::seconds>(loop_.wall_now()) + 2s;

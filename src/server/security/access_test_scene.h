@@ -18,7 +18,7 @@
 
 namespace muster::server {
 
-/// Access control of a server with certificates and a list of revoked ones, in files.
+/// Access control of a server with certificates and a revocation list, in files.
 class AccessScene : public ::testing::Test {
  protected:
   AccessScene() {

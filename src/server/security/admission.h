@@ -58,9 +58,9 @@ class PeerCache {
 
 /// Whether this peer may make this call now: its certificate is neither over nor revoked, and its
 /// role allows it. To be asked for each call, and again during long ones: a handshake is not
-/// repeated when somebody is revoked. `revocations` is null where no list is kept. For whom the
-/// peer may speak is security::may_speak_for's question. kDenied with one sentence otherwise. Any
-/// thread.
+/// repeated when a certificate is revoked. `revocations` is null where no list is kept. For which
+/// the peer may speak is security::may_speak_for's question. kDenied with one sentence otherwise.
+/// Any thread.
 [[nodiscard]] Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations,
                            WallTime now);
 

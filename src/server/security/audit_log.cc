@@ -26,7 +26,7 @@ Status AuditLog::open() {
     return {Errc::kUnavailable, "cannot open the audit log " + options_.path + ": " +
                                     std::generic_category().message(errno)};
   }
-  // A file that was there keeps its mode otherwise; a pipe or a device is somebody else's.
+  // A file that was there keeps its mode otherwise; a pipe or a device belongs to others.
   if (S_ISREG(facts.st_mode) && (facts.st_mode & 0177U) != 0 && ::fchmod(file.get(), 0600) != 0) {
     return {Errc::kUnavailable,
             "cannot make the audit log " + options_.path +
@@ -45,7 +45,7 @@ std::string AuditLog::numbered(std::uint32_t number) const {
 // push every one of them out. A process that has run out of descriptors is such a case.
 void AuditLog::rotate() {
   const std::string fresh = options_.path + ".new";
-  // One that somebody left there may have any mode, or be a link.
+  // An existing one may have any mode, or be a link.
   ::unlink(fresh.c_str());
   UniqueFd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
   if (!file.valid()) {

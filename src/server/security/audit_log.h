@@ -40,7 +40,7 @@ class AuditLog {
   };
 
   explicit AuditLog(Options options) : options_(std::move(options)) {}
-  /// kUnavailable when the file cannot be opened for appending. Also opens it anew after somebody
+  /// kUnavailable if the file cannot be opened to append. Also reopens it after another program
   /// has moved it away.
   [[nodiscard]] Status open();
   void write(const Entry& entry);

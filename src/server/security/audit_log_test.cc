@@ -70,7 +70,7 @@ TEST(AuditLogTest, EveryFileIsForItsOwnerOnlyWhateverWasThere) {
   const mode_t open = ::umask(0);
   directory.write("audit", "");
   ASSERT_EQ(::chmod(directory.file("audit").c_str(), 0644), 0);
-  // Left behind by somebody, where the next file is made.
+  // Left behind by someone, where the next file is made.
   directory.write("audit.new", "");
   ASSERT_EQ(::chmod(directory.file("audit.new").c_str(), 0666), 0);
   AuditLog log({directory.file("audit"), 400, 3});

@@ -13,7 +13,7 @@ Status not_let_in() {
 }  // namespace
 
 std::string Caller::name() const {
-  if (!peer) return "somebody at " + host;
+  if (!peer) return "unauthenticated client at " + host;
   return std::string(to_string(peer->identity.role)) + " " + peer->identity.id;
 }
 

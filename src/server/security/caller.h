@@ -17,7 +17,7 @@ struct Caller {
   bool forwarded = false;  ///< By another server, which has asked all these questions itself.
   std::string subject{};   ///< The node or key that it is about, once that is known.
 
-  /// "node n1", or "somebody at 127.0.0.1" who has shown no certificate.
+  /// "node n1", or "unauthenticated client at 127.0.0.1" without a certificate.
   [[nodiscard]] std::string name() const;
   /// Under which its requests about `node_id` (empty: about none) are counted. A node is itself;
   /// who speaks for several is counted for each; without a certificate it is the address and the

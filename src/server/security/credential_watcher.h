@@ -11,7 +11,7 @@
 
 namespace muster::server {
 
-/// Where a server's certificate, key and authorities stand, and its list of revoked certificates if
+/// The files of a server's certificate, private key and CA certificates, and its revocation list if
 /// that is a file, too (empty otherwise). PEM; symbolic links are followed.
 struct CredentialFiles {
   std::string certificate;

@@ -15,7 +15,7 @@
 
 namespace muster::server {
 
-/// Keeps the lists of revoked certificates: fetches them, verifies them, and answers for each
+/// Keeps the revocation lists: fetches them, verifies them, and answers for each
 /// certificate whether it still counts. security::Revocations decides; here is the fetching.
 ///
 /// A failed fetch is logged and counted from the first one on, and tried again sooner than usual;
@@ -44,7 +44,7 @@ class CrlKeeper {
     bool failing = false;  ///< The last attempt failed.
     std::uint64_t failures = 0;
     std::optional<Duration> age;                      ///< Of the lists at hand.
-    std::optional<security::Revocations::Term> term;  ///< Of the one that runs out first.
+    std::optional<security::Revocations::Term> term;  ///< Of the one that expires first.
     std::optional<std::string> closed_because;        ///< Why no certificate is good now.
   };
 
@@ -52,7 +52,7 @@ class CrlKeeper {
   CrlKeeper(const CrlKeeper&) = delete;
   CrlKeeper& operator=(const CrlKeeper&) = delete;
 
-  /// Called whenever somebody's standing may have changed: who serves a long call asks again then.
+  /// Called if a certificate's status may have changed: servers of long calls check again then.
   void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
   /// Fetches now, and again and again. Also when asked to by an operator, or because a file
   /// changed.

@@ -107,7 +107,7 @@ TEST_F(CrlKeeperTest, WithoutAListForAnHourItIsClosedAndOpensByItself) {
   EXPECT_EQ(logged(LogLevel::kInfo), 1);
 }
 
-// A list in a file is made by hand: nobody would think of it before it has run out.
+// A list in a file is made by hand: nobody would think of it before it has expired.
 TEST_F(CrlKeeperTest, AListThatRunsOutSoonIsWarnedOfOnceAndAgainAfterTheNext) {
   answer_ = ca_.list({"ab"}, 0s, 100min);
   keeper_->refresh();

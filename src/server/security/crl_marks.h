@@ -8,10 +8,10 @@
 
 namespace muster::server {
 
-/// The newest lists of revoked certificates that this server has ever accepted, in the file
+/// The newest revocation lists that this server has ever accepted, in the file
 /// `crl-marks.json` of its data directory (mode 0600): after a restart an older list, still in
 /// force by its own dates, would bring revoked certificates back.
-/// A file that is absent says that nothing was accepted yet; whoever can remove it can also replace
+/// A missing file says that nothing was accepted yet; a user who can remove it can also replace
 /// the server's CA file. Loop thread only.
 class CrlMarks {
  public:

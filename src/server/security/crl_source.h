@@ -7,7 +7,7 @@
 
 namespace muster::server {
 
-/// Where lists of revoked certificates come from: PEM or DER, at most 16 MB.
+/// The source of revocation lists: PEM or DER, at most 16 MB.
 
 /// A file, read again each time; symbolic links are followed.
 [[nodiscard]] CrlKeeper::Fetch crl_from_file(std::string path);

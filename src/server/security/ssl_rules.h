@@ -15,12 +15,12 @@
 namespace muster::server {
 
 /// The rules of every listener: TLS 1.3 only, the certificate and authorities in force at each
-/// handshake, and whoever shows a certificate must show one that counts. Whether one must be shown
+/// handshake, and a certificate that is shown must be valid. Whether one must be shown
 /// is for the listener: calls need one, probes of HTTP have none. Sessions are not resumed, so that
 /// every connection is asked. Any thread, after use().
 class SslRules : public std::enable_shared_from_this<SslRules> {
  public:
-  /// `verify` is asked about each certificate (PEM) that an authority vouches for; any thread.
+  /// `verify` is asked about each certificate (PEM) issued by a CA in use; any thread.
   explicit SslRules(std::function<Status(std::string_view pem)> verify);
   ~SslRules();
 
@@ -30,7 +30,7 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
   [[nodiscard]] bool apply(SSL_CTX& context, bool certificate_required);
   /// For a client of RPC that connects, which must show a certificate. These rules outlive it.
   [[nodiscard]] Result<rpc::SslPtr> accept() MUSTER_EXCLUDES(mutex_);
-  /// For a connection of this server to another one at `host`. Who that is, is for whoever asks.
+  /// For a connection of this server to another one at `host`. The caller checks its identity.
   [[nodiscard]] Result<rpc::SslPtr> connect(const std::string& host) MUSTER_EXCLUDES(mutex_);
 
  private:

@@ -81,7 +81,7 @@ TEST_F(SslRulesTest, AListenerForProbesLetsThemInWithoutOne) {
   EXPECT_FALSE(handshake(&stranger));
 }
 
-// P11: no listener goes without the list of revoked certificates.
+// P11: no listener goes without the revocation list.
 TEST_F(SslRulesTest, ACertificateThatCountsNoMoreIsRefused) {
   ASSERT_TRUE(rules_->apply(*context_, true));
   good_ = false;

@@ -19,7 +19,7 @@
 namespace muster::server {
 
 /// What a server shows and whom it believes, kept up to date while it runs: its certificate, key
-/// and authorities, and the lists of revoked certificates. Every listener takes them from here, so
+/// and authorities, and the revocation lists. Every listener takes them from here, so
 /// that none is forgotten (P11). What may be called by whom is not decided here.
 /// Loop thread only, except where said.
 class TlsKeeper {
@@ -40,11 +40,11 @@ class TlsKeeper {
 
   /// Reads the files, and keeps them up to date from then on. kInvalid says which is no good.
   [[nodiscard]] Status start();
-  /// Looks at the files and fetches the list of revoked certificates now.
+  /// Reads the files and fetches the revocation list now.
   void reload();
-  /// Somebody's standing may have changed: who serves long calls asks again.
+  /// A certificate's status may have changed: servers of long calls check again.
   void on_change(std::function<void()> changed) { changed_ = std::move(changed); }
-  /// A new list of revoked certificates, as it came.
+  /// A new revocation list, as received.
   void on_list(std::function<void(const std::string& bytes)> took) { took_list_ = std::move(took); }
 
   /// For a listener of RPC, after start(). What it asks may outlive this, and is refused then.

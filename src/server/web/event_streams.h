@@ -15,7 +15,7 @@ namespace muster::server {
 [[nodiscard]] std::string event_text(const std::string& name, const Json& data,
                                      std::uint64_t id = 0);
 
-/// Everybody who listens to /api/events. What is told to all is made once. Whoever reads too
+/// All clients of /api/events. An event for all is encoded once. A client that reads too
 /// slowly is cut off by the HTTP server, connects again, and says what it had last.
 /// Thread of the HTTP server only.
 class EventStreams {

@@ -8,7 +8,7 @@
 
 namespace muster::server {
 
-/// Whether whoever sent a request over TLS may ask for its path: by the permission table, as for
+/// Whether the sender of a request over TLS may request its path: by the permission table, as for
 /// gRPC. Probes need no certificate. kDenied with one sentence otherwise. Any thread.
 [[nodiscard]] Status may_ask(const TlsKeeper& tls, const http::Request& request, WallTime now);
 

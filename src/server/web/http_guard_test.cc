@@ -18,7 +18,7 @@
 namespace muster::server {
 namespace http_guard_test {
 
-/// A server that says hello over TLS to whoever asks, and blocking clients of it.
+/// A server that says hello over TLS to anyone who asks, and blocking clients of it.
 class HttpsTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -81,7 +81,7 @@ struct Overview {
   WallTime now{};
 };
 
-/// What somebody wants to see.
+/// The parts of the picture to be made.
 struct Query {
   bool nodes = false;
   bool namespaces = false;

@@ -40,7 +40,7 @@ RingPicture RingPainter::paint(const std::vector<NodeRow>& nodes, std::uint32_t 
   for (std::size_t i = 0; i < picture.points.size(); ++i) {
     const auto& [position, member] = picture.points[i];
     const auto& before = picture.points[i == 0 ? picture.points.size() - 1 : i - 1];
-    // Whoever stands at a position owns what leads up to it; one alone owns all.
+    // The node at a position owns the keys up to it; a single one owns all.
     const double share = picture.points.size() == 1 ? 1.0 : fraction(position - before.first);
     picture.members[member].share += share;
   }

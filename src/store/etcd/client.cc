@@ -52,7 +52,7 @@ void Client::authenticate() {
         } else if (!response.is(Errc::kUnavailable)) {
           fail_waiting(response.error());
         }
-        // Whoever is left and has time asks again.
+        // Requests that are left and have time are sent again.
         resume_waiting();
       });
 }

@@ -195,8 +195,8 @@ std::vector<WatchEvent> Requests::events(
   for (int i = 0; i < raw.size(); ++i) {
     auto* kv = raw.Mutable(i)->mutable_kv();
     const std::int64_t revision = kv->mod_revision();
-    // One transaction changes several keys at one revision: whoever stops among them must see them
-    // all again.
+    // One transaction changes several keys at one revision: a watch that stops among them must see
+    // them all again.
     const bool last = i + 1 == raw.size() || raw.Get(i + 1).kv().mod_revision() != revision;
     WatchEvent event{WatchEvent::Kind::kRemoved,
                      strip(kv->key()),

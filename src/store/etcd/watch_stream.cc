@@ -41,7 +41,7 @@ void WatchStream::failed(const std::string& reason) {
 }
 
 void WatchStream::on_message(const std::string& bytes) {
-  const auto self = shared_from_this();  // Whoever is told may let go of the watch.
+  const auto self = shared_from_this();  // The callback may release the watch.
   etcdserverpb::WatchResponse response;
   if (!response.ParseFromString(bytes)) return failed("etcd's answer cannot be decoded");
   if (response.canceled()) {

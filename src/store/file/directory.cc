@@ -16,7 +16,7 @@ constexpr const char* kLock = "lock";
 constexpr const char* kJournal = "journal";
 // Only the holder of the lock writes, so one name is enough for all.
 constexpr const char* kTemporary = "new";
-// Whoever removes a directory begins with what is in it. What stays without a lock or a journal for
+// Removing a directory begins with its content. What stays without a lock or a journal for
 // this long is not being removed, and gets them again.
 constexpr Duration kBareMax = 400ms;
 

@@ -128,7 +128,7 @@ Result<ListPage> Directory::list(const std::string& prefix, const std::string& f
 
 Revision Directory::listed_revision(const std::string& name,
                                     const Result<files::Content>& beginning) const {
-  // What cannot be read is listed, so that somebody looks after it, at a revision that nothing has.
+  // Unreadable objects are listed, so that a caller handles them, at an impossible revision.
   const Revision unreadable("unreadable");
   if (!beginning) return unreadable;
   const bool whole = beginning->bytes.size() == beginning->size;

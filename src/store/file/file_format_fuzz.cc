@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     MUSTER_CHECK(again && again->generation == position->generation &&
                  again->sequence == position->sequence);
   }
-  // Names that somebody gave to files, and keys: a path leads nowhere but to its own key.
+  // Names of files, and keys: a path leads nowhere but to its own key.
   (void)decode_name(bytes);
   (void)keys_begin_with(bytes);
   const std::string key(bytes);

@@ -67,7 +67,7 @@ TEST_F(FilePlaceTest, ARenamedDirectoryIsNeitherReadNorWritten) {
   EXPECT_TRUE(client.get("k").is(Errc::kUnavailable)) << "it is not the store's any more";
   EXPECT_TRUE(client.remove("k").is(Errc::kUnavailable));
   EXPECT_TRUE(client.list("").is(Errc::kUnavailable));
-  EXPECT_FALSE(fs::exists(path_)) << "whoever renamed it has a reason";
+  EXPECT_FALSE(fs::exists(path_)) << "anyone who renamed it has a reason";
   expect_another_store(client, old, path_, aside_);
 }
 
@@ -159,7 +159,7 @@ TEST_F(FilePlaceTest, AStoreWhoseDirectoryIsTakenAwaySaysSo) {
   ASSERT_TRUE(lost.is(Errc::kUnavailable));
   EXPECT_THAT(lost.error().message, HasSubstr("was removed while in use"));
   EXPECT_TRUE(client.get("k").is(Errc::kUnavailable)) << "that is no proof that it is absent";
-  EXPECT_FALSE(fs::exists(path_)) << "whoever removed it has a reason";
+  EXPECT_FALSE(fs::exists(path_)) << "anyone who removed it has a reason";
 }
 
 TEST_F(FilePlaceTest, AStoreWhoseDirectoryIsMadeAnewGoesOnThereWithNothingOfTheOldOne) {
@@ -217,7 +217,7 @@ TEST_F(FilePlaceTest, AnEmptiedDirectoryIsAnEmptyStoreForEverybody) {
   EXPECT_EQ(other.get("k").value().body, "3");
 }
 
-// Who opens the directory makes the lock at once. Whoever is in the middle of a write holds the
+// Who opens the directory makes the lock at once. Anyone who is in the middle of a write holds the
 // directory's own lock, so the two do not write together.
 TEST_F(FilePlaceTest, ALockThatWasRemovedUnderItsHolderIsStillHeld) {
   auto holder = Directory::open(path_, {.sync = false}).value();

@@ -278,7 +278,7 @@ TEST(FileStoreProcessTest, AnUnreadableDirectoryIsOneSentence) {
   fs::permissions(dir.path(), fs::perms::none);
   Pipe pipe;
   Child child([&] {
-    // Root may read everything, so it becomes somebody who may not.
+    // Root may read everything, so it becomes someone who may not.
     if (::getuid() == 0 && ::setuid(65534) != 0) ::_exit(1);
     const TestClient client(dir.path());
     const std::string said = client.error() ? client.error()->message : "opened";

@@ -148,7 +148,7 @@ TEST(FileStoreTest, RemovalLeavesNoEmptyDirectories) {
   EXPECT_EQ(client.get("a/d").value().body, "x");
 }
 
-// S18: what was damaged is there all the same, and can be replaced by whoever has looked at it.
+// S18: what was damaged is there all the same, and can be replaced by anyone who has looked at it.
 TEST(FileStoreTest, ADamagedObjectIsReadAsItIsNamedAndReplaced) {
   TempDir dir;
   TestClient client(dir.path());

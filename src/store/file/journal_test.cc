@@ -44,8 +44,8 @@ TEST(JournalTest, OnlyACursorFromBeforeTheRecordsBeganAnewIsTooOld) {
   EXPECT_FALSE(journal.after({7, first_of_new + 2}).value().has_value()) << "from the future";
 }
 
-// R24: the checksum holds for whatever was written; a length that no memory holds would end whoever
-// reads as many bytes.
+// R24: the checksum holds for whatever was written; a length that no memory holds would end anyone
+// who reads as many bytes.
 TEST(JournalTest, RecordsLongerThanAnyJournalAreDamage) {
   TempDir dir;
   auto file = files::open_at(AT_FDCWD, dir.path() + "/journal", O_RDWR | O_CREAT).value();

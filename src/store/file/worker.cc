@@ -16,7 +16,7 @@ constexpr int kJobsPerLock = 32;
 constexpr Duration kHoldMax = 20ms;
 // So many jobs without the lock run before those that wait for it have their turn.
 constexpr int kLockFreeJobs = 64;
-// How often somebody who has nothing to do looks whether the directory is still the one at its
+// How often an idle worker checks whether the directory is still the one at its
 // path.
 constexpr Duration kLook = 500ms;
 constexpr Duration kLockWaitMin = 20us;
@@ -124,8 +124,8 @@ void Worker::run() {
 void Worker::follow_directory() {
   const MonoTime now = boot_now();
   if (const Status here = directory_.at_path(); here) {
-    // Whoever writes finds out by itself that the lock or the journal is missing; so this is for
-    // those who only look on.
+    // A writer finds out by itself that the lock or the journal is missing; so this is for
+    // those that only read.
     if (now >= look_at_ && !directory_.in_place()) {
       if (const auto locked = directory_.try_lock(); locked && *locked) directory_.unlock();
       directory_.stop_waiting();

@@ -167,7 +167,8 @@ std::vector<WatchEvent> Requests::events(v1::StoreWatchResponse response,
     auto* object = raw.Mutable(i)->mutable_object();
     const auto revision = static_cast<std::int64_t>(object->revision());
     if (revision <= after) continue;
-    // Should one revision ever change several keys, whoever stops among them must see all again.
+    // Should one revision ever change several keys, a watch that stops among them must see all
+    // again.
     const bool last =
         i + 1 == raw.size() || raw.Get(i + 1).object().revision() != object->revision();
     WatchEvent event{WatchEvent::Kind::kRemoved,

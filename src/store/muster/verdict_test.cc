@@ -11,7 +11,7 @@ using remote::Verdict;
 using rpc::Code;
 using Word = rpc::Outcome::Word;
 
-/// What somebody on the way to musterd may have said as well.
+/// What someone on the way to musterd may have said as well.
 rpc::Outcome said(Code code, const std::string& message, const std::string& leader = "") {
   rpc::Outcome outcome{code, message, Word::kServer, {}};
   if (!leader.empty()) outcome.trailers.add("leader-address", leader);

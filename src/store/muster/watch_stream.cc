@@ -37,7 +37,7 @@ void WatchStream::failed(const std::string& reason) {
 }
 
 void WatchStream::on_message(const std::string& bytes) {
-  const auto self = shared_from_this();  // Whoever is told may let go of the watch.
+  const auto self = shared_from_this();  // The callback may release the watch.
   v1::StoreWatchResponse response;
   if (!response.ParseFromString(bytes)) return failed("musterd's answer cannot be decoded");
   in_force();

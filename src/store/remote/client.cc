@@ -134,7 +134,7 @@ void Client::attempt(const Shared& call) {
   call->attempt = std::make_unique<Attempt>(Attempt{current_, credentials_number()});
   ++call->attempts;
   limit_attempt(call);
-  // Whoever gives the attempt up hears nothing more of it.
+  // A cancelled attempt gets no more events.
   const std::weak_ptr<Call> weak = call;
   call->attempt->call = channels_[current_]->start(call->method, call->by, metadata(),
                                                    {.message =

@@ -21,7 +21,7 @@ enum class Reaction {
 
 struct Verdict {
   Reaction reaction;
-  Error error;              ///< For the caller; with kTryAgain only when time has run out.
+  Error error;              ///< For the caller; with kTryAgain only after a timeout.
   std::string elsewhere{};  ///< With kTryAgain: host:port of the server to ask, if named.
 };
 

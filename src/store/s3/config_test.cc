@@ -71,7 +71,8 @@ TEST(S3ConfigTest, BadAddressesAreRefusedWithASentence) {
   }
 }
 
-// R39: "s3://bucket/../other" was sent as it is, and names another bucket to whoever resolves it.
+// R39: "s3://bucket/../other" was sent as it is, and names another bucket to anyone who resolves
+// it.
 TEST(S3ConfigTest, APrefixThatLeadsElsewhereIsRefused) {
   for (const char* address :
        {"s3://bucket/../other", "s3://bucket/a/../../other", "s3://bucket/..",

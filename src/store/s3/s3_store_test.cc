@@ -232,7 +232,7 @@ TEST_F(S3StoreTest, ThrottledSaysWhenToComeBack) {
   EXPECT_EQ(server_.requests().size(), 2u);
 }
 
-// It is no mistake of whoever asks, and ends no command as one.
+// It is no mistake of anyone who asks, and ends no command as one.
 TEST_F(S3StoreTest, AReadThatIsRefusedAsAWriteMayPassByItself) {
   script_ = {error(412, "PreconditionFailed"), object("hello", "abc")};
   EXPECT_TRUE(get().ok());

@@ -97,7 +97,7 @@ void ClusterSim::schedule_clocks() {
   });
 }
 
-// Whoever relies on a store loses it: servers and workers the engine, candidates the servers.
+// Anyone who relies on a store loses it: servers and workers the engine, candidates the servers.
 void ClusterSim::cut_store() {
   Random& random = world_.random();
   // Every other time for longer than a leader insists on a write.
@@ -164,7 +164,7 @@ void ClusterSim::isolate(Host& host) {
 void ClusterSim::stop_server() {
   ServerHost& server = *servers_[world_.random().below(servers_.size())];
   if (!server.runs()) return;
-  say(server.name(), "stops in order");
+  say(server.name(), "stops cleanly");
   const Duration delay = world_.random().between(0s, 6s);
   server.process().post([this, &server, delay] {
     server.stop([this, &server, delay, life = server.life()] {

@@ -61,7 +61,7 @@ class Host {
  protected:
   virtual void begin() = 0;
   virtual void end() = 0;
-  /// The process is about to be gone; whoever outlives it takes it along.
+  /// The process is about to be gone; anyone who outlives it takes it along.
   virtual void bury(std::unique_ptr<Process> process) { process.reset(); }
   [[nodiscard]] Random random() { return Random(setting_.world.random().next()); }
   /// Of the process that runs.

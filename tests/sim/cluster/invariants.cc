@@ -173,7 +173,7 @@ void Invariants::brake(const Committed& e, const NodeId& node) {
   }
 }
 
-// Versions chain, whoever was replaced stays out, and the ring moves only what it has to.
+// Versions chain, a replaced process stays out, and the ring moves only what it has to.
 void Invariants::topology_event(const membership::Event& event) {
   if (event.previous_version.value() + 1 != event.version.value() ||
       event.version.value() != versions_.size()) {

@@ -21,8 +21,8 @@
 
 namespace muster::sim {
 
-/// Everything that must hold of a cluster of musterd and of whoever relies on it, whatever happens
-/// to them.
+/// Everything that must hold of a cluster of musterd and of anyone who relies on it, whatever
+/// happens to them.
 ///
 /// It is shown what nobody in the simulation can see: the log as it lies in the store, every
 /// server's copy after every event, and what each client sent and was told. It judges by true

@@ -9,7 +9,7 @@ void Invariants::judge_history() {
   if (std::string wrong = history_.violation(); !wrong.empty()) violate(std::move(wrong));
 }
 
-// Long after everything healed somebody leads, reads and writes go through, every node that lives
+// Long after everything healed someone leads, reads and writes go through, every node that lives
 // is in, watchers are up to date, and the singleton runs.
 void Invariants::judge_calm(const Calm& calm) {
   const auto must = [this](bool holds, const std::string& what) {

@@ -13,7 +13,7 @@ constexpr Duration kLong = 1h;
 
 }  // namespace
 
-/// The server's side of a call. Ends with its host, without a word.
+/// The server's side of a call. Ends with its host, without a message.
 class Wire::ServerCall final : public rpc::Call {
  public:
   explicit ServerCall(std::shared_ptr<Wire> wire) : wire_(std::move(wire)) {}
@@ -210,7 +210,7 @@ void Wire::arrive(std::string message) {
   if (refused_) return;
   const auto listener = network_.listeners_.find(target_.host);
   if (!arrived_) {
-    // Nobody listens: certainly nothing was done. Somebody else listens than the one whom the
+    // Nobody listens: certainly nothing was done. Someone else listens than the one whom the
     // connection was to: it is gone, and with it what was sent.
     if (listener == network_.listeners_.end()) {
       refused_ = true;

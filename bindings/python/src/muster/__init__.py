@@ -196,7 +196,7 @@ class Leadership(_Owned):
     ) -> None:
         """`id`: unique within the election; host name and process id unless given. `value`: what everybody who
         asks for the leader sees while this process leads, at most 1,024 bytes. `lease`: a leader that was silent
-        for so long may be replaced. `campaigns=False`: see who leads, and never lead. `exits_on_overrun`: end
+        for this time may be replaced. `campaigns=False`: see who leads, and never lead. `exits_on_overrun`: end
         the process with exit code 71 when its work still holds a term whose lease has ended.
         """
         self.name = name

@@ -62,15 +62,15 @@ export class Drawer {
   private fill({ node, timeline }: ExplainAnswer, plan: PlanAnswer | null): void {
     const body = this.body();
     if (!body) return;
-    body.replaceChildren(node ? facts(node) : h('p', {}, 'It is not registered any more.'));
+    body.replaceChildren(node ? facts(node) : h('p', {}, 'It is no longer registered.'));
     if (node && plan) {
       append(body, h('p', { class: 'note' },
         `If it left, ${percent(plan.movedShare)} of the keys would move, to ` +
         `${plural(new Set(plan.moves.map(({ to }) => to)).size, 'other node')}. `,
         h('a', { href: formatRoute('ring', { select: node.id }) }, 'Show on the ring')));
     }
-    append(body, h('h3', {}, 'What happened'));
-    append(body, timeline.length === 0 ? h('p', { class: 'empty' }, 'Nothing is on record.')
+    append(body, h('h3', {}, 'Events'));
+    append(body, timeline.length === 0 ? h('p', { class: 'empty' }, 'No events are recorded.')
       : h('ol', { class: 'events tall' }, ...timeline.toReversed().map(decisionItem)));
   }
 }
@@ -81,7 +81,7 @@ function facts(node: NodeRow): HTMLElement {
   const fact = (name: string, value: Node | string): void =>
     append(list, h('div', {}, h('dt', {}, name), h('dd', {}, value)));
   fact('State', stateChip(node.state));
-  fact('In it for', `${duration(node.stateAgeMs)}, since ${clock(node.stateSinceMs, now)}`);
+  fact('In this state', `${duration(node.stateAgeMs)}, since ${clock(node.stateSinceMs, now)}`);
   fact('Last heartbeat', heartbeatAge(node.lastHeartbeatAgeMs));
   fact('Flaps', String(node.flaps));
   fact('Type', node.type);

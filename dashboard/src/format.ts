@@ -55,6 +55,6 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
 /** When a node was last heard; if it was not heard, the minimum silence. */
 export function lastSeen(ms: number | null, heard: boolean): string {
   if (ms === null) return '–';
-  if (!heard) return `not for ${duration(ms)}`;
+  if (!heard) return `silent for ${duration(ms)}`;
   return ms < 1000 ? 'now' : `${duration(ms)} ago`;
 }

@@ -46,6 +46,6 @@ test('figures and counts', () => {
 test('one that was not heard is not said to have been', () => {
   assert.equal(lastSeen(120, true), 'now');
   assert.equal(lastSeen(4210, true), '4.2 s ago');
-  assert.equal(lastSeen(4210, false), 'not for 4.2 s');
+  assert.equal(lastSeen(4210, false), 'silent for 4.2 s');
   assert.equal(lastSeen(null, false), '–');
 });

@@ -93,7 +93,7 @@ test('nodes are filtered, sorted and opened with the keyboard alone', async () =
       await page.locator('.grid-nodes').evaluate((grid) => grid === document.activeElement));
     assert.match(page.url(), /state=suspect/);
     await page.getByLabel('Search nodes').fill('nothing-like-this');
-    await page.getByText('No node is like that.').waitFor();
+    await page.getByText('No node matches.').waitFor();
   });
 });
 

@@ -88,7 +88,7 @@ export class Feed {
     } catch (error) {
       if (control.signal.aborted) return 'The server has gone silent.';
       return error instanceof SyntaxError
-        ? 'The server sent what this page does not understand; load it again.'
+        ? 'The server sent data that this page does not understand; reload the page.'
         : 'The server does not answer.';
     } finally {
       clearTimeout(silence);

@@ -23,7 +23,7 @@ export function staleness(link: Link, staleMs: number, now: number): Staleness |
   if (link.kind === 'live' && staleMs > staleMaxMs) {
     return {
       text: `Stale since ${clock(now - staleMs, now)} (${duration(wholeSeconds(staleMs))}). ` +
-        'This server answers, but it does not hear from the log; another server may know more.',
+        'This server answers, but gets nothing from the log; another server may be more current.',
       retry: false,
     };
   }

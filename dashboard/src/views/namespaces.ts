@@ -27,7 +27,7 @@ export const namespaces: View = {
       const passed = Date.now() - readAt;
       reconcile(body, read, ({ name }) => name, createRow,
         (row, namespace) => updateRow(row, namespace, passed));
-      setText(empty, read.length === 0 ? 'No namespace is kept here.' : plural(read.length, 'namespace'));
+      setText(empty, read.length === 0 ? 'No elections in this cluster.' : plural(read.length, 'namespace'));
     };
     const load = async (): Promise<void> => {
       const answer = await get<NamespacesAnswer>('namespaces', {}, signal).catch(() => null);

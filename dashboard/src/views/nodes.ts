@@ -27,7 +27,7 @@ export const nodes: View = {
       return { total: answer.total, rows: answer.nodes.map((node) => ({ ...node, seenAt })) };
     }, () => {
       grid.setCount(rows.total);
-      setText(summary, rows.total === 0 ? 'No node is like that.' : plural(rows.total, 'node'));
+      setText(summary, rows.total === 0 ? 'No node matches.' : plural(rows.total, 'node'));
     }, () => setText(summary, 'The nodes could not be read.'));
 
     const grid: Grid<Row> = new Grid<Row>({
@@ -116,8 +116,8 @@ function filters(query: NodesQuery, ask: () => void, summary: HTMLElement): HTML
     return select;
   };
   return h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Nodes' }, search,
-    choice('State', 'Every state', nodeStates, query.state, (value) => { query.state = value; }),
-    choice('Type', 'Every type', nodeTypes, query.type, (value) => { query.type = value; }),
+    choice('State', 'All states', nodeStates, query.state, (value) => { query.state = value; }),
+    choice('Type', 'All types', nodeTypes, query.type, (value) => { query.type = value; }),
     summary);
 }
 

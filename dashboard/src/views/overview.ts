@@ -72,7 +72,7 @@ function clusterCard(app: App, signal: AbortSignal): HTMLElement {
   const list = h('dl', { class: 'facts' });
   const facts: [string, (overview: Overview) => string][] = [
     ['Engine', ({ cluster }) => cluster.engine],
-    ['Its health', ({ cluster }) => cluster.engineHealth],
+    ['Engine health', ({ cluster }) => cluster.engineHealth],
     ['Log head', ({ cluster }) => count(cluster.logHead)],
     ['Topology version', ({ version }) => count(version)],
     ['Watchers', ({ watchers }) => count(watchers)],

@@ -36,7 +36,7 @@ export const timeline: View = {
         },
         textColumn('subject', 'About', ({ subject }) => subject),
         {
-          name: 'text', label: 'What happened',
+          name: 'text', label: 'Event',
           make: (cell) => cell.append(h('span', {})),
           show: (cell, { text }) => {
             if (cell.firstElementChild) setText(cell.firstElementChild, text);
@@ -62,7 +62,7 @@ export const timeline: View = {
       setText(pause, app.timeline.paused ? 'Resume' : 'Pause');
       setAttribute(pause, 'aria-pressed', String(app.timeline.paused));
       setText(summary, app.timeline.paused ? `paused, ${waiting} new`
-        : shown.length === 0 ? 'No event is like that.' : plural(shown.length, 'event'));
+        : shown.length === 0 ? 'No event matches.' : plural(shown.length, 'event'));
     };
     const pause = h('button', {
       type: 'button', class: 'choice pause', onclick: () => {

@@ -20,7 +20,7 @@ import time
 import unittest
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
-HERE = pathlib.Path(__file__).resolve().parent
+JUMPING_CLOCK = str(PROGRAMS / "jumping_clock.so")
 UNREACHABLE, USAGE = 69, 64
 
 
@@ -153,17 +153,11 @@ class BadInputTest(unittest.TestCase):
                      USAGE, "is not the key of")
 
     def test_a_wall_clock_that_jumps_moves_no_deadline(self):
-        shim = self.file("jumping_clock.so")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, HERE / "jumping_clock.c", "-ldl"],
-                       check=True)
         quiet = self.listener(silence)
         for jump in ("3600", "-3600"):
-            self.refused(self.asks(quiet), UNREACHABLE, quiet, "check", LD_PRELOAD=shim, JUMP=jump)
+            self.refused(self.asks(quiet), UNREACHABLE, quiet, "check", LD_PRELOAD=JUMPING_CLOCK, JUMP=jump)
 
     def test_a_wall_clock_that_jumps_costs_no_heartbeat(self):
-        shim = self.file("jumping_clock.so")
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", shim, HERE / "jumping_clock.c", "-ldl"],
-                       check=True)
         log = open(self.file("musterd.log"), "w+", encoding="utf-8")
         self.addCleanup(log.close)
         words = ["setpriv", "--pdeathsig", "KILL"]
@@ -183,7 +177,7 @@ class BadInputTest(unittest.TestCase):
         node = subprocess.Popen([*words, PROGRAMS / "muster", "node", "register", "a", "--address",
                                  "10.0.0.1", "--port", "7000", "--keep-alive", "--server", server,
                                  "--heartbeat-interval", "500ms"], stdout=subprocess.DEVNULL,
-                                env={**os.environ, "LD_PRELOAD": shim, "JUMP": "-86400"})
+                                env={**os.environ, "LD_PRELOAD": JUMPING_CLOCK, "JUMP": "-86400"})
         self.addCleanup(node.wait)
         self.addCleanup(node.kill)
         # Longer than a node may be silent.

@@ -49,10 +49,10 @@ class FleetFaultTest : public ::testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(Stores, FleetFaultTest, ::testing::ValuesIn(store_kinds()),
                          [](const auto& store) { return store.param; });
 
-/// A wall clock that is wrong, in a process whose boot clock is right.
-std::vector<std::string> wall_clock(const std::string& offset) {
-  return {"LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1", "FAKETIME=" + offset,
-          "FAKETIME_DONT_FAKE_MONOTONIC=1", "ASAN_OPTIONS=verify_asan_link_order=0"};
+/// A wall clock that is wrong by so many seconds, in a process whose boot clock is right.
+std::vector<std::string> wall_clock(const std::string& seconds) {
+  return {"LD_PRELOAD=" JUMPING_CLOCK, "JUMP=" + seconds, "JUMP_AFTER=0",
+          "ASAN_OPTIONS=verify_asan_link_order=0"};
 }
 
 // S10, S03: an hour of skew in either direction takes leadership from nobody, and does not keep a
@@ -62,8 +62,8 @@ TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
   // runs out once more after the kill.
   fleet(quick_options({{"leaseTimeout", 4000}})).start("right");
   ASSERT_EQ(fleet().wait_for_leader(), "right");
-  Worker& fast = fleet().start("a-fast", "a-fast", wall_clock("+1h"));
-  Worker& slow = fleet().start("b-slow", "b-slow", wall_clock("-1h"));
+  Worker& fast = fleet().start("a-fast", "a-fast", wall_clock("3600"));
+  Worker& slow = fleet().start("b-slow", "b-slow", wall_clock("-3600"));
   const auto follows = [](const WorkerLog& log) { return log.leader == "right"; };
   ASSERT_TRUE(fast.eventually(follows));
   ASSERT_TRUE(slow.eventually(follows));
@@ -74,7 +74,7 @@ TEST_P(FleetFaultTest, ClocksThatAreWrongByAnHourChangeNothing) {
     return Duration(
         std::chrono::milliseconds(hello.at("wall").get<std::int64_t>() - boot_ms - expected));
   };
-  ASSERT_GT(skew(fast), 59min) << "faketime did not work: is the package installed?";
+  ASSERT_GT(skew(fast), 59min);
   ASSERT_LT(skew(slow), -59min);
   // More than a lease of either of them, and of ours.
   let_pass(5s);

@@ -125,9 +125,6 @@ TEST_F(OperatorTest, RingOptionsThatDoNotCountAreWarnedOfAndTheRingIsSet) {
 // R25: a leader whose clock was an hour ahead removed a joining node after 11 s of 60.
 // Takes 11 s: a new leader gives its nodes 4 s before it judges them, and two lead.
 TEST_F(OperatorTest, AWallClockTenYearsOffRemovesNobody) {
-  const std::string shim = (dir_.path() / "jumping_clock.so").string();
-  const std::string source = std::string(MUSTER_SOURCE_DIR) + "/tests/cli/jumping_clock.c";
-  ASSERT_EQ(run_program({"cc", "-shared", "-fPIC", "-o", shim, source, "-ldl"}), 0);
   const std::vector<std::string> quick{"--lease-timeout",
                                        "1s",
                                        "--heartbeat-interval",
@@ -147,7 +144,7 @@ TEST_F(OperatorTest, AWallClockTenYearsOffRemovesNobody) {
   for (const char* jump : {"315360000", "-315360000"}) {
     EXPECT_EQ(server_->terminate(), 0);
     MusterdPlace place;
-    place.before = {"env", "LD_PRELOAD=" + shim, std::string("JUMP=") + jump};
+    place.before = {"env", "LD_PRELOAD=" JUMPING_CLOCK, std::string("JUMP=") + jump};
     start(quick, place);
     // Long enough for the jump and for the grace; the removal would come right after.
     ASSERT_TRUE(eventually([&] { return server_->log().find("leading") != std::string::npos; }));

@@ -18,25 +18,25 @@ MUSTER_BEGIN_NAMESPACE
 /// all of `chrono` takes a compiler several times as long to read.)
 using Duration = std::chrono::duration<std::int64_t, std::nano>;
 
-/// A fencing token: rises with every term of an election name, also across restarts. Send it along
-/// with every effect, and let the resource refuse lower ones.
+/// A fencing token: rises with every term of an election, also across restarts. Send it with every
+/// effect, and let the resource refuse lower tokens.
 using Token = std::uint64_t;
 
-/// Files in PEM for an arbiter or a cluster that is reached over TLS. With none of them,
-/// connections are not encrypted.
+/// PEM files for an arbiter or a cluster with TLS. Without any of them, connections are not
+/// encrypted.
 struct Tls {
   std::string ca_file{};    ///< CA certificate that verifies the servers; empty: the system's.
   std::string cert_file{};  ///< Client certificate; requires key_file.
   std::string key_file{};   ///< Private key of the client certificate.
 };
 
-/// The store that decides who leads: a directory, an S3 bucket, an etcd, a musterd.
+/// The store that decides elections: a directory, an S3 bucket, an etcd, a musterd.
 ///
-/// A handle: copies are cheap and share one connection and its two threads, one that does the work
-/// and one that calls your callbacks. Both end with the last copy and with everything that was made
-/// from it, in any order of destruction.
+/// A handle: copies are cheap and share one connection and its two threads, one for the work and
+/// one for your callbacks. Both end with the last copy and everything made from it, in any order of
+/// destruction.
 ///
-/// Threads: any. Copies may be used from different threads.
+/// Threads: any. Different threads may use different copies.
 class MUSTER_EXPORT Arbiter {
  public:
   Arbiter(const Arbiter&);
@@ -46,13 +46,13 @@ class MUSTER_EXPORT Arbiter {
   /// Opens `file:///dir`, `s3://bucket/prefix?region=…`, `etcd://host:2379/prefix`,
   /// `muster://host:9000/prefix` or, for tests within one process, `memory:`.
   ///
-  /// A server need not answer yet. kInvalid names what is wrong with the address or with a file.
+  /// A server need not answer yet. Returns kInvalid and the fault of the address or of a file.
   [[nodiscard]] static Result<Arbiter> open(const std::string& url, const Tls& tls = {});
 
-  /// Tries whether the store keeps the promises that elections rest on, with an object of its own.
-  /// kUnsupported: it does not, and two leaders would be a matter of time. Any other error says
-  /// nothing about the store. Takes some fifteen requests. Everything that takes part in an
-  /// election does this by itself before it campaigns.
+  /// Checks whether the store keeps the promises that elections rely on, with an object of its own.
+  /// kUnsupported: it does not, and two leaders would be a matter of time. Any other error is no
+  /// verdict. Takes about fifteen requests. Every participant of an election does this by itself
+  /// before it campaigns.
   [[nodiscard]] Status probe() const;
 
   /// The address without secrets.

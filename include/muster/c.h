@@ -8,16 +8,16 @@
 
 /// The library for programs in C, and in every language that can call C.
 ///
-/// - Objects are opaque and are freed with the function that says so; in any order, and NULL is
-///   allowed. What was made from an object may outlive it.
-/// - `error` is where a failure is put, to be freed with muster_error_free(); NULL: not told. It is
-///   set to NULL on success. Functions that return an object return NULL on failure, others false.
-/// - Times are in milliseconds; a negative one means for ever.
-/// - Strings are UTF-8 and end with 0. Those handed in are copied; NULL stands for an empty one.
-/// - No function calls back: programs wait or ask.
-/// - Structures begin with their size, so that they may grow: set `size` to sizeof.
+/// - Objects are opaque. Free each with the function named for it, in any order; NULL is
+/// allowed. An object may outlive the one that it was made from. - `error` receives a failure,
+/// which you free with muster_error_free(); NULL: not reported. It is set to NULL on success.
+/// On failure, functions that return an object return NULL, others false. - Times are in
+/// milliseconds; a negative time means for ever. - Strings are UTF-8 and end with 0. The
+/// library copies those it gets; NULL means an empty string. - No function calls back: programs
+/// wait or ask. - Structures begin with their size, so that they may grow: set `size` to
+/// sizeof.
 ///
-/// Threads: any, and several at once, but an object is freed by one when no other uses it.
+/// Threads: any, and several at once; but free an object only when no other thread uses it.
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,7 +47,7 @@ enum {
   MUSTER_TIMEOUT = 12
 };
 
-/// Files in PEM, as muster::Tls has them.
+/// PEM files, as in muster::Tls.
 typedef struct muster_tls {
   size_t size;
   const char* ca_file;
@@ -55,7 +55,7 @@ typedef struct muster_tls {
   const char* key_file;
 } muster_tls;
 
-/// As muster::LeaderOptions; all zero is what that begins with.
+/// As in muster::LeaderOptions; all zero means its defaults.
 typedef struct muster_leader_options {
   size_t size;
   const char* id;
@@ -65,7 +65,7 @@ typedef struct muster_leader_options {
   bool exits_on_overrun;  ///< Overrun::kExit.
 } muster_leader_options;
 
-/// A leader as last seen; longer ids and values do not occur.
+/// A leader as last seen. The arrays fit the longest id and value.
 typedef struct muster_leader {
   size_t size;
   uint64_t token;
@@ -73,7 +73,7 @@ typedef struct muster_leader {
   char value[1025];
 } muster_leader;
 
-/// As muster::Node; kinds and states have the numbers of muster::NodeKind and muster::NodeState.
+/// As in muster::Node; kinds and states have the numbers of muster::NodeKind and muster::NodeState.
 typedef struct muster_node {
   size_t size;
   char id[129];
@@ -84,14 +84,14 @@ typedef struct muster_node {
   int state;
 } muster_node;
 
-/// "0.1.0": the library that runs.
+/// The version of the running library, such as "0.1.0".
 MUSTER_EXPORT const char* muster_version(void);
 /// Rises when a function is added; none is ever removed or changed. 1 for this header.
 MUSTER_EXPORT int muster_abi(void);
 
 /// MUSTER_OK for NULL.
 MUSTER_EXPORT int muster_error_code(const muster_error* error);
-/// Lives as long as the error.
+/// Valid as long as the error.
 MUSTER_EXPORT const char* muster_error_message(const muster_error* error);
 MUSTER_EXPORT void muster_error_free(muster_error* error);
 
@@ -109,13 +109,13 @@ MUSTER_EXPORT muster_leadership* muster_leadership_stand(const muster_arbiter* a
 /// Waits until this process leads. MUSTER_TIMEOUT; MUSTER_CANCELLED once it was stopped.
 MUSTER_EXPORT muster_term* muster_leadership_wait(muster_leadership* leadership, int64_t at_most,
                                                   muster_error** error);
-/// False when nobody is known to lead. `leader->size` is set by the caller.
+/// False if no leader is known. The caller sets `leader->size`.
 MUSTER_EXPORT bool muster_leadership_leader(const muster_leadership* leadership,
                                             muster_leader* leader);
-/// The oldest trouble that was not told yet, to be freed; NULL: none. Of more than 64 the oldest
-/// are forgotten.
+/// The oldest trouble that was not reported yet, to be freed; NULL: none. At most 64 are kept;
+/// older ones are dropped.
 MUSTER_EXPORT muster_error* muster_leadership_trouble(muster_leadership* leadership);
-/// Hands over, to the candidate `prefer` if it is not NULL and lives.
+/// Hands over, to the candidate `prefer` if it is not NULL and is alive.
 MUSTER_EXPORT bool muster_leadership_step_down(muster_leadership* leadership, const char* prefer,
                                                muster_error** error);
 /// Leadership::stop(). Ends a wait in another thread.
@@ -126,7 +126,7 @@ MUSTER_EXPORT void muster_leadership_free(muster_leadership* leadership);
 MUSTER_EXPORT bool muster_term_valid(const muster_term* term);
 MUSTER_EXPORT uint64_t muster_term_token(const muster_term* term);
 MUSTER_EXPORT int64_t muster_term_left(const muster_term* term);
-/// Waits until the work should stop; false when it need not after `at_most`.
+/// Waits until the work should stop; false if it need not stop after `at_most`.
 MUSTER_EXPORT bool muster_term_wait_stop(const muster_term* term, int64_t at_most);
 /// The work is done: the lease may be released.
 MUSTER_EXPORT void muster_term_free(muster_term* term);
@@ -135,22 +135,22 @@ MUSTER_EXPORT void muster_term_free(muster_term* term);
 MUSTER_EXPORT muster_cluster* muster_cluster_connect(const char* servers, const muster_tls* tls,
                                                      muster_error** error);
 MUSTER_EXPORT void muster_cluster_free(muster_cluster* cluster);
-/// Membership::join(), which waits at most 10 s. Kind 0 is that of a node that holds keys, weight 0
-/// is 1.
+/// Membership::join(), which waits at most 10 s. Kind 0 means a node that holds keys, weight 0
+/// means 1.
 MUSTER_EXPORT muster_membership* muster_membership_join(const muster_cluster* cluster,
                                                         const muster_node* node,
                                                         muster_error** error);
-/// Leaves first.
+/// Deregisters the node first.
 MUSTER_EXPORT void muster_membership_free(muster_membership* membership);
 
 /// Directory::follow(), which waits at most 10 s.
 MUSTER_EXPORT muster_directory* muster_directory_follow(const muster_cluster* cluster,
                                                         muster_error** error);
-/// Fills in up to `most` nodes in the order of their ids, each of `size` bytes, and returns how
-/// many there are.
+/// Fills in up to `most` nodes in the order of their ids, each of `size` bytes. Returns the number
+/// of nodes.
 MUSTER_EXPORT size_t muster_directory_nodes(const muster_directory* directory, muster_node* nodes,
                                             size_t size, size_t most);
-/// The same with the nodes that hold `key`, the primary first.
+/// Likewise for the nodes that hold `key`, the primary first.
 MUSTER_EXPORT size_t muster_directory_owners(const muster_directory* directory, const char* key,
                                              muster_node* nodes, size_t size, size_t most);
 MUSTER_EXPORT void muster_directory_free(muster_directory* directory);

@@ -9,11 +9,11 @@
 
 MUSTER_BEGIN_NAMESPACE
 
-/// Stands before a resource and admits a token only if no higher one came before. The resource
-/// keeps highest() as durably as the data that it guards, and hands it in again at start.
+/// Protects a resource: admits a token only if no higher one came before. The resource must store
+/// highest() as durably as its data, and pass it in at start.
 ///
-/// In a database the same is one statement at the beginning of each transaction, which is rolled
-/// back when it changes no row (tables and triggers: examples/fence/sqlite.sql):
+/// In a database, one statement at the beginning of each transaction does the same; roll back if it
+/// changes no row (tables and triggers: examples/fence/sqlite.sql):
 ///
 ///     UPDATE fence SET epoch = :token WHERE resource = :resource AND epoch <= :token
 ///
@@ -21,10 +21,10 @@ MUSTER_BEGIN_NAMESPACE
 class MUSTER_EXPORT EpochGuard {
  public:
   explicit EpochGuard(Token highest = 0) : highest_(highest) {}
-  /// False for a token below the highest so far.
+  /// False for a token below the highest one so far.
   [[nodiscard]] bool admit(Token token);
   [[nodiscard]] Token highest() const { return highest_; }
-  /// How many were refused.
+  /// The number of refused tokens.
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
@@ -32,7 +32,7 @@ class MUSTER_EXPORT EpochGuard {
   std::uint64_t refused_ = 0;
 };
 
-/// What a fenced object holds, and the token of its last write.
+/// The body of a fenced object, and the token of its last write.
 struct FencedObject {
   Token token = 0;
   std::string body;
@@ -40,12 +40,12 @@ struct FencedObject {
 
 /// Objects in an arbiter that remember the highest token that wrote them and refuse every lower
 /// one, without grace and without a clock. A leader that was replaced while it slept cannot write
-/// here, whatever it still believes: each write is a compare-and-swap on what was read.
+/// here, whatever it still believes: each write is a compare-and-swap on the version that was read.
 ///
-/// A new leader that must be sure that nothing of the old one lands after its own first look calls
-/// fence() before it reads. Each object is fenced by itself; there is no fence over several.
+/// A new leader must call fence() before it reads if no write of the old leader may land after that
+/// read. Each object is fenced separately; there is no fence over several objects.
 ///
-/// Not guaranteed: an order between writers with one token (the last one wins), and anything
+/// Not guaranteed: an order between writers with one token (the last one wins), and protection
 /// against programs that write the same keys in another way.
 ///
 /// Keys are UTF-8 with `/` between parts, at most 1024 bytes. Keys of elections, which begin with
@@ -56,14 +56,14 @@ class MUSTER_EXPORT FencedObjects {
  public:
   explicit FencedObjects(const Arbiter& arbiter);
 
-  /// kNotFound when there is no body; the token of such an object is kept all the same.
+  /// kNotFound if there is no body; the token of the object is still kept.
   [[nodiscard]] Result<FencedObject> get(const std::string& key) const;
-  /// kDenied when a higher token was here. kAmbiguous: it may have been written or may be yet,
+  /// kDenied if a higher token was here. kAmbiguous: the write may have landed, or may land later,
   /// unless another process writes or fences first.
   [[nodiscard]] Status put(const std::string& key, const std::string& body, Token token) const;
-  /// Raises the object's token and leaves its body: from now on lower ones are refused.
+  /// Raises the object's token and keeps its body: lower tokens are refused from now on.
   [[nodiscard]] Status fence(const std::string& key, Token token) const;
-  /// The body goes, the token stays.
+  /// Removes the body and keeps the token.
   [[nodiscard]] Status erase(const std::string& key, Token token) const;
 
  private:

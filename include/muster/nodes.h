@@ -23,7 +23,7 @@ MUSTER_BEGIN_NAMESPACE
 /// A cluster of musterd, which keeps a registry of nodes.
 ///
 /// A handle: copies are cheap and share one connection and its two threads, which end with the last
-/// copy and with everything that was made from it, in any order of destruction.
+/// copy and everything made from it, in any order of destruction.
 ///
 /// Threads: any.
 class MUSTER_EXPORT Cluster {
@@ -32,7 +32,7 @@ class MUSTER_EXPORT Cluster {
   Cluster& operator=(const Cluster&);
   ~Cluster();
 
-  /// `servers` is "host:9000" or several with commas between. They need not answer yet.
+  /// `servers` is "host:9000", or several separated by commas. They need not answer yet.
   [[nodiscard]] static Result<Cluster> connect(const std::string& servers, const Tls& tls = {});
 
  private:
@@ -58,39 +58,39 @@ struct Node {
   std::string address{};
   std::uint16_t port = 0;
   NodeKind kind = NodeKind::kObject;
-  std::uint32_t weight = 1;               ///< Its share of the keys.
-  NodeState state = NodeState::kUnknown;  ///< As the servers see it; not asked for by join().
+  std::uint32_t weight = 1;               ///< Its relative share of the keys.
+  NodeState state = NodeState::kUnknown;  ///< As the servers see it; join() ignores it.
 };
 
 struct MembershipOptions {
   /// How long join() waits until the node is registered.
   Duration wait = Duration(10'000'000'000);
-  /// Called with kConflict when another process has taken the node's place, which is final, and
-  /// with kUnavailable when the servers have lost the node, which registers anew, or cannot be
-  /// reached. On the callback thread.
+  /// Called with kConflict when another process has registered the node, which is final, and with
+  /// kUnavailable when the servers have lost the node, which then registers anew, or are
+  /// unreachable. On the callback thread.
   std::function<void(const Error&)> on_trouble{};
 };
 
-/// Keeps a node registered: sends its heartbeats, and registers it anew when the servers lost it.
-/// Destroying it is leave(). In a callback it does not wait.
+/// Keeps a node registered: sends its heartbeats, and registers it anew if the servers lost it. The
+/// destructor is leave(). In a callback it does not wait.
 ///
-/// Threads: any, but the object is moved and destroyed by one at a time.
+/// Threads: any, but only one may move or destroy the object.
 class MUSTER_EXPORT Membership {
  public:
-  /// Returns when the node is registered and ACTIVE. kTimeout: no server has taken it within
-  /// `options.wait`. kInvalid says what is wrong with the node, or that this is a callback.
+  /// Returns when the node is registered and ACTIVE. kTimeout: no server has accepted it within
+  /// `options.wait`. kInvalid names the fault of the node, or says that this is a callback.
   [[nodiscard]] static Result<Membership> join(const Cluster& cluster, const Node& node,
                                                MembershipOptions options = {});
   Membership(Membership&&) noexcept;
   Membership& operator=(Membership&&) noexcept;
   ~Membership();
 
-  /// How long ago heartbeats were last acknowledged; nullopt: never. A node that is silent for long
-  /// is taken for dead by the servers: work that others would take over stops before that.
+  /// The time since heartbeats were last acknowledged; nullopt: never. The servers take a node that
+  /// is silent for long for dead: stop work that others would take over before that.
   [[nodiscard]] std::optional<Duration> silence() const;
-  /// Asks for its keys to move away, or takes that back; the node stays registered.
+  /// Asks for its keys to move away, or ends that; the node stays registered.
   Status drain(bool draining = true);
-  /// Deregisters the node and waits for that, at most 10 s: kTimeout. kInvalid in a callback.
+  /// Deregisters the node and waits for that, at most 10 s (then kTimeout). kInvalid in a callback.
   Status leave();
 
  private:
@@ -108,8 +108,8 @@ class MUSTER_EXPORT View {
   /// Nodes in the order of their ids.
   [[nodiscard]] std::vector<Node> nodes() const;
   [[nodiscard]] std::optional<Node> find(const std::string& id) const;
-  /// The nodes that hold a key, the primary first: at most `most`, and at most as many as the
-  /// replication factor of the cluster says. The same for everybody at the same version.
+  /// The nodes that hold a key, the primary first: at most `most`, and at most the replication
+  /// factor of the cluster. The same in every process at the same version.
   [[nodiscard]] std::vector<Node> owners(const std::string& key, std::size_t most = 64) const;
 
  private:
@@ -121,22 +121,22 @@ class MUSTER_EXPORT View {
 struct DirectoryOptions {
   /// How long follow() waits for the first copy.
   Duration wait = Duration(10'000'000'000);
-  /// Called after each change with the view that has it. On the callback thread.
+  /// Called after each change with the new view. On the callback thread.
   std::function<void(const View&)> on_change{};
 };
 
-/// A copy of the registry that follows every change, at hand without a request.
+/// A local copy of the registry that follows every change.
 ///
-/// A handle: copies share one copy of the registry. No callback runs once the last is destroyed,
-/// unless that happens in a callback.
+/// A handle: copies of it share one copy of the registry. No callback runs after the last one was
+/// destroyed, unless that happens in a callback.
 ///
-/// Not guaranteed: that a view is up to date. It is what the servers said last, some milliseconds
-/// ago, or longer while none of them can be reached.
+/// Not guaranteed: that a view is current. It is the servers' last report, some milliseconds old,
+/// or older while no server is reachable.
 ///
 /// Threads: any.
 class MUSTER_EXPORT Directory {
  public:
-  /// Returns when the first copy is there. kTimeout: it has not come within `options.wait`.
+  /// Returns when the first copy has arrived. kTimeout: it has not within `options.wait`.
   [[nodiscard]] static Result<Directory> follow(const Cluster& cluster,
                                                 DirectoryOptions options = {});
   [[nodiscard]] View view() const;

@@ -17,70 +17,70 @@ class SupervisorCore;
 
 MUSTER_BEGIN_NAMESPACE
 
-/// When a child that ended by itself is started again.
+/// When a child that ended by itself is restarted.
 enum class Restart : int {
   kAlways = 0,
   kOnFailure = 1,  ///< Unless it ended with success.
   kNever = 2,
 };
 
-/// Which children start anew when one of them has failed.
+/// Which children restart when one of them has failed.
 enum class RestartScope : int {
   kThatOne = 0,
   kAll = 1,
   kThatAndLater = 2,  ///< That one and those after it.
 };
 
-/// A command or a task that runs during a term: exactly one of `command` and `task` is given.
+/// A command or a task that runs during a term: give exactly one of `command` and `task`.
 struct Child {
   std::string name{};  ///< Unique among its siblings.
-  /// A program and its arguments. No shell is in between; a program without a slash is looked up in
-  /// PATH. Needs the program muster-guardian, which ends the command even if this process is killed
-  /// or frozen.
+  /// A program and its arguments, without a shell; a program without a slash is looked up in PATH.
+  /// Needs the program muster-guardian, which ends the command even if this process is killed or
+  /// frozen.
   std::vector<std::string> command{};
-  /// Set for the command, besides the variables of this process and MUSTER_EPOCH (the token),
+  /// Variables for the command, in addition to those of this process and MUSTER_EPOCH (the token),
   /// MUSTER_NAME, MUSTER_NODE and MUSTER_LEASE_DEADLINE.
   std::vector<std::pair<std::string, std::string>> environment{};
-  std::string directory{};  ///< Of the command; empty: that of this process.
-  /// A function, called on a thread of its own. It returns soon after the stop was requested and
-  /// asks the term before each effect. An error or an exception is a failure.
+  std::string directory{};  ///< Of the command; empty: this process's.
+  /// A function, called on a thread of its own. It must return soon after the stop was requested,
+  /// and check the term before each effect. An error or an exception is a failure.
   std::function<Status(const Term& term, std::stop_token stop)> task{};
 
   Restart restart = Restart::kAlways;
-  /// From the request to end (SIGTERM) until a command is killed, at most what the lease leaves.
+  /// The time between SIGTERM and SIGKILL for a command, limited by the lease.
   Duration grace = Duration(5'000'000'000);
-  /// Children after this one are started when it has run for so long.
+  /// The next children start when this one has run for this long.
   Duration ready_after = Duration(0);
-  /// Runs to its end before the children after it are started. If it fails, so does run().
+  /// Runs to its end before the next children start. If it fails, so does run().
   bool setup = false;
 };
 
-/// What a supervisor has to tell of a child.
+/// An event of a child.
 struct ChildEvent {
   enum class Kind : int {
     kStarted = 0,     ///< A command runs.
-    kEnded = 1,       ///< It has ended, for whatever reason.
-    kUnkillable = 2,  ///< A command was killed and is still there. An operator must look.
+    kEnded = 1,       ///< It has ended, for any reason.
+    kUnkillable = 2,  ///< A command was killed and still exists. An operator must act.
   };
   Kind kind = Kind::kStarted;
   std::string child{};
-  std::int64_t pid = 0;   ///< Of a command that was started; also its process group.
+  std::int64_t pid = 0;   ///< Of a started command; also its process group.
   std::string message{};  ///< How it ended.
 };
 
-/// How run() ended.
+/// The outcome of run().
 struct RunEnd {
   enum class Cause : int {
     kTermEnded = 0,  ///< The term was given up, or its lease was not renewed.
-    kFinished = 1,   ///< No child is left that is to run.
-    kFailed = 2,     ///< A child cannot be started, or restarting it does not help.
+    kFinished = 1,   ///< No child is left to run.
+    kFailed = 2,     ///< A child cannot be started, or restarts do not help.
   };
   Cause cause = Cause::kTermEnded;
   std::string child{};        ///< The first one that failed, or the last one that ended.
-  std::optional<int> exit{};  ///< Of a command that has run: what a shell would say, 128 + signal.
+  std::optional<int> exit{};  ///< Of a command that has run: its code, or 128 + signal.
   std::string message{};      ///< One sentence.
-  /// False: nothing proves that all of a command has ended. The lease is not released but left to
-  /// run out, and this candidate leads no more.
+  /// False: nothing proves that all processes of a command have ended. Then the lease expires
+  /// instead of being released, and this candidate leads no more.
   bool proven = true;
 };
 
@@ -91,9 +91,9 @@ struct SupervisorOptions {
   Duration backoff_min = Duration(100'000'000);  ///< Before a child's first restart, then doubled.
   Duration backoff_max = Duration(5'000'000'000);
   /// Path of muster-guardian. Empty: beside this program, in `../libexec/muster` from there, or
-  /// where the package muster has it.
+  /// where the package muster installs it.
   std::string guardian{};
-  /// Told what becomes of the children. On the callback thread.
+  /// Called with the events of the children. On the callback thread.
   std::function<void(const ChildEvent&)> on_child{};
 };
 
@@ -105,29 +105,29 @@ struct SupervisorOptions {
 ///       auto end = billing.value().run(term);
 ///     });
 ///
-/// Commands are killed with everything they have started, before the lease ends, also when this
-/// process is frozen or killed. Without a renewal children are asked to end early enough for that.
+/// Commands are killed, with every process they have started, before the lease ends, even if this
+/// process is frozen or killed. Without a renewal, children are asked to end early enough for it.
 ///
-/// Not guaranteed: that a task ends. A thread cannot be killed: LeaderOptions::overrun says what
-/// becomes of one that still runs when the lease ends.
+/// Not guaranteed: that a task ends. A thread cannot be killed: LeaderOptions::overrun decides what
+/// happens if one still runs when the lease ends.
 ///
 /// Threads: any. Copies share the description of the children.
 class MUSTER_EXPORT Supervisor {
  public:
-  /// kInvalid says what is wrong with a child; kUnsupported: there are commands, and
-  /// muster-guardian is not there; kNotFound, kDenied: a command is not, or cannot be executed.
+  /// kInvalid names the fault of a child; kUnsupported: muster-guardian is missing for a command;
+  /// kNotFound, kDenied: a command does not exist, or cannot be executed.
   [[nodiscard]] static Result<Supervisor> make(std::vector<Child> children,
                                                SupervisorOptions options = {});
   Supervisor(const Supervisor&);
   Supervisor& operator=(const Supervisor&);
   ~Supervisor();
 
-  /// Starts the children in their order, and returns when all of them are gone: when the term ends,
-  /// when none is left to run, or when one has failed for good. kConflict: the term has ended
-  /// before. kInvalid in a callback.
+  /// Starts the children in order, and returns when all of them are gone: when the term ends, when
+  /// no child is left to run, or when one has failed for good. kConflict: the term had already
+  /// ended. kInvalid in a callback.
   ///
   /// When the term is given up, children are asked to end one after the other, the last one first,
-  /// for LeaderOptions::stop_time at most.
+  /// within LeaderOptions::stop_time.
   [[nodiscard]] Result<RunEnd> run(const Term& term) const;
 
  private:

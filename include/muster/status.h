@@ -9,21 +9,21 @@
 
 MUSTER_BEGIN_NAMESPACE
 
-/// Every failure that a caller can meet. The list is closed: programs decide by these and by
-/// nothing else. The numbers are part of the ABI and never change.
+/// Every failure that a caller can meet. The list is closed: programs decide by these codes alone.
+/// The numbers are part of the ABI and never change.
 enum class Code : int {
-  kNotFound = 1,     ///< The thing asked for does not exist.
-  kUnchanged = 2,    ///< It is still as the caller already knows it.
+  kNotFound = 1,     ///< The requested thing does not exist.
+  kUnchanged = 2,    ///< The object is still as the caller knows it.
   kConflict = 3,     ///< A condition did not hold: another writer came first.
   kAmbiguous = 4,    ///< The write may have landed or may land yet: read before you act.
-  kThrottled = 5,    ///< Asked too often; ask again later.
-  kUnavailable = 6,  ///< Not reachable now, and certainly nothing was written.
-  kDenied = 7,       ///< Credentials or role do not suffice.
-  kUnsupported = 8,  ///< The other side cannot do this at all.
+  kThrottled = 5,    ///< Too many requests; retry later.
+  kUnavailable = 6,  ///< Unreachable now, and certainly nothing was written.
+  kDenied = 7,       ///< Credentials or role are insufficient.
+  kUnsupported = 8,  ///< The peer cannot do this at all.
   kInvalid = 9,      ///< The caller's input is wrong, or the call is not allowed here.
-  kCorrupt = 10,     ///< Stored bytes are not what they must be.
+  kCorrupt = 10,     ///< Stored bytes are damaged.
   kCancelled = 11,   ///< The caller gave up, or the object was stopped.
-  kTimeout = 12,     ///< It did not happen within the time that the caller gave.
+  kTimeout = 12,     ///< It did not happen within the caller's time limit.
 };
 
 /// The name of a code as "kNotFound"; "unknown" for another number.
@@ -49,8 +49,8 @@ class MUSTER_EXPORT BadResult : public std::runtime_error {
 /// Throws BadResult.
 [[noreturn]] MUSTER_EXPORT void throw_bad_result(const Error& error);
 
-/// A value, or the Error that came in its place.
-/// Threads: as the value.
+/// A value, or the Error instead of it. Threads: as for the
+/// value.
 template <typename T>
 class [[nodiscard]] Result {
  public:
@@ -90,7 +90,7 @@ class [[nodiscard]] Result {
   Error error_;
 };
 
-/// The outcome of something that has no value.
+/// The value of an operation that returns no value.
 struct Done {};
 using Status = Result<Done>;
 

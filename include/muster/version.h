@@ -1,12 +1,12 @@
 #pragma once
 
-/// The version of these headers. Within one major and minor number, programs need not be compiled
-/// again for a newer library; while the major number is 0, a new minor number may change the API.
+/// The version of these headers. Within one major and minor number, programs need not be recompiled
+/// for a newer library; while the major number is 0, a new minor number may change the API.
 #define MUSTER_VERSION_MAJOR 0
 #define MUSTER_VERSION_MINOR 1
 #define MUSTER_VERSION_PATCH 0
 
-/// Marks what the shared library exports.
+/// Marks the exports of the shared library.
 #define MUSTER_EXPORT __attribute__((visibility("default")))
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@
 
 MUSTER_BEGIN_NAMESPACE
 
-/// The version of the library that runs, as "0.1.0"; it may be newer than the headers. Any thread.
+/// The version of the running library, such as "0.1.0"; may be newer than the headers. Any thread.
 [[nodiscard]] MUSTER_EXPORT const char* version();
 
 MUSTER_END_NAMESPACE

@@ -30,8 +30,9 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 SNIPPETS = {  # What the code of a document takes for granted.
     "README.md": """
-        #include "coordinator/hub.h"
-        std::shared_ptr<muster::CoordinatorPlugin> my_plugin;
+        #include <muster/leader.h>
+        extern std::stop_source stop;
+        void write_report(muster::Token token);
         """,
     "docs/coordinator.md": """
         #include "coordinator/hub.h"

@@ -24,9 +24,9 @@ set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "musterd")
 set(CPACK_COMPONENT_MUSTER_DESCRIPTION
-  "run a command on one machine of many, and show the leader
- A store that can compare and swap (a bucket, an etcd, a directory, musterd) judges
- who leads; the command is ended before its lease is.")
+  "run a command on one of many machines, and show the leader
+ A store with compare-and-swap (a bucket, an etcd, a directory, musterd) decides the
+ election; the command is ended before its lease expires.")
 
 set(CPACK_DEBIAN_MUSTERD_PACKAGE_NAME musterd)
 set(CPACK_DEBIAN_MUSTERD_PACKAGE_SECTION admin)
@@ -43,7 +43,7 @@ set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_COMPONENT_LIB_DESCRIPTION
   "leader election and leader-only work, the shared library
- For programs that lead, or that want to know who does.")
+ For programs that lead, or that need to know the leader.")
 
 # What libmuster.a needs is for those who link it.
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libmuster-dev)

@@ -32,12 +32,12 @@
 
 namespace muster::server {
 
-/// One of the servers that share an engine: a copy of the replicated state, a candidate for
-/// leading it, and the services over it, all on one loop.
+/// One of the servers that share an engine: a copy of the replicated state, a candidate for leading
+/// it, and the services over it, all on one loop.
 ///
-/// Serves reads and watches from its own copy, passes writes and heartbeats on to the leader.
-/// Loop thread only; stop() before destroying it, or it goes as a crash would: without handing
-/// over.
+/// It serves reads and watches from its own copy, and forwards writes and heartbeats to the leader.
+/// Threads: loop thread only. Call stop() before destroying it; otherwise it ends as in a crash,
+/// without a hand-over.
 class ClusterPeer {
  public:
   struct Surroundings {
@@ -45,16 +45,16 @@ class ClusterPeer {
     ObjectStore& store;
     rpc::Peers& peers;
     AccessControl& access;
-    std::string address;  ///< What clients and the other servers are told to dial.
+    std::string address;  ///< The address that clients and other servers dial.
     Random random;
     /// The server cannot go on: the log is damaged, has moved, or needs a newer version.
     std::function<void(const Error&)> on_fatal;
     Observer& observer;
-    /// Takes a server that is gone for good out of the engine, where that has members.
+    /// Removes a server that is gone for good from the engine, if the engine has members.
     AdminService::RemoveMember remove_member;
-    /// Where the log may be moved to.
+    /// Opens the target engine of a move.
     OpenEngine open_engine;
-    /// Told now and then whether this server is of use to clients.
+    /// Called now and then with whether this server can serve clients.
     std::function<void(bool)> set_serving;
   };
 
@@ -68,7 +68,7 @@ class ClusterPeer {
   void start();
   /// Answers a call; with UNAVAILABLE until the state is there.
   void dispatch(const rpc::CallPtr& call);
-  /// Hands over what it leads, heartbeats written, ends every watch, and then calls `done`.
+  /// Hands over, with heartbeats written, ends every watch, and then calls `done`.
   void stop(std::function<void()> done);
 
   /// Whether the state is there.
@@ -122,7 +122,7 @@ class ClusterPeer {
   const std::string process_;  ///< Random: no other process of this id has it.
   Observer& observer_;
   bool open_ = false;
-  /// The engine was silent, and whether that is written down is not known yet.
+  /// An outage of the engine, and whether a note about it may have been written.
   struct Outage {
     Duration length{0};
     std::uint64_t told_before = 0;  ///< What was last written about the engine before it.

@@ -25,10 +25,10 @@
 
 namespace muster {
 
-/// One musterd: it listens, sees to its engine, and takes part in the cluster.
+/// One musterd: it listens, runs its engine, and takes part in the cluster.
 ///
-/// Every call passes access control first. Loop thread only; stop() before destroying it,
-/// or it goes as a crash would: without handing over.
+/// Every call passes access control first. Threads: loop thread only. Call stop() before destroying
+/// it; otherwise it ends as in a crash, without a hand-over.
 class Server {
  public:
   struct Surroundings {
@@ -48,11 +48,11 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Listens and answers with the address that clients are told. The engine and the state follow;
-  /// until they are there, calls are refused as UNAVAILABLE.
+  /// Listens, and returns the address for clients. The engine and the state follow; until then,
+  /// calls are refused as UNAVAILABLE.
   [[nodiscard]] Result<std::string> start();
-  /// Takes over what `config` says about limits, and reads certificates, revocation lists
-  /// and the audit log's file again. Connections that stand are not touched.
+  /// Applies the limits in `config`, and reads certificates, revocation lists and the audit log's
+  /// file again. Existing connections are not affected.
   void reload(const ServerConfig& config);
   /// Hands over what it leads, ends every call and the engine, and then calls `done`.
   void stop(std::function<void()> done);

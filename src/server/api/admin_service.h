@@ -15,11 +15,11 @@
 
 namespace muster::server {
 
-/// muster.v1.AdminService, and muster.v1.PeerService, by which servers know of each other.
-/// Loop thread only.
+/// muster.v1.AdminService, and muster.v1.PeerService, by which servers learn about each other.
+/// Threads: loop thread only.
 class AdminService {
  public:
-  /// Hands the leadership over, to the server named if it can.
+  /// Hands over the leadership, to the named server if possible.
   using StepDown = std::function<void(std::optional<WorkerId> to, const std::string& why)>;
 
   /// Takes a server out of the engine, where that has members; empty where it has none.
@@ -43,9 +43,9 @@ class AdminService {
     reachability_.begin(cluster_.loop().now());
     applied_.clear();
   }
-  /// Whom of the servers this one has heard while it leads.
+  /// Which servers this one has heard while it leads.
   [[nodiscard]] const cluster::Reachability& reachability() const { return reachability_; }
-  /// And what they said of themselves.
+  /// And what they reported about themselves.
   [[nodiscard]] std::map<std::string, Sighting> sightings() const;
 
  private:

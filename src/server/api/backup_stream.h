@@ -12,9 +12,9 @@
 
 namespace muster::server {
 
-/// Sends a backup of the log to one client, chunk after chunk. What the client has not taken yet is
-/// held in memory, up to a bound; a client slower than that is refused and may try again.
-/// Loop thread only. Lives as long as its call.
+/// Sends a backup of the log to one client, chunk by chunk. Chunks that the client has not taken
+/// yet are held in memory, up to a limit; a slower client is refused and may try again. Threads:
+/// loop thread only. Lives as long as its call.
 class BackupStream : public std::enable_shared_from_this<BackupStream> {
  public:
   BackupStream(Loop& loop, Random random, rlog::Place source, rpc::CallPtr call);

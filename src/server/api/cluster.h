@@ -21,8 +21,8 @@ namespace muster::server {
 
 class Observer;
 
-/// The parts of a server that every service needs: the shared state, who leads, and a way to
-/// have something done by the leader, wherever that is. Loop thread only.
+/// The parts of a server that every service needs: the shared state, the leader, and a way to let
+/// the leader perform a request, wherever it is. Threads: loop thread only.
 class Cluster {
  public:
   struct Parts {
@@ -40,9 +40,9 @@ class Cluster {
 
   [[nodiscard]] const cluster::ClusterState& state() const { return parts_.replica.state(); }
   [[nodiscard]] const ReplicatedState& replica() const { return parts_.replica; }
-  /// What versions and revisions count in: another one after a restore.
+  /// The history of versions and revisions: another one after a restore.
   [[nodiscard]] const std::string& history() const { return parts_.replica.log().log_id(); }
-  /// Whether a caller that was told `history` has seen another one; not when it was told none.
+  /// Whether a caller that knows `history` has seen another one; false if it knows none.
   [[nodiscard]] bool is_other(const std::string& history) const {
     return !history.empty() && history != this->history();
   }
@@ -54,36 +54,36 @@ class Cluster {
   [[nodiscard]] AccessControl& access() { return parts_.access; }
   [[nodiscard]] Observer& observer() { return parts_.observer; }
 
-  /// Who sent this request, for people: a certificate's name, or an address.
+  /// The sender of this request, for people: a certificate's name, or an address.
   [[nodiscard]] static std::string asked_by(const rpc::CallPtr& call);
-  /// As the client named the request, or as this server did for want of that.
+  /// The client's id of the request, or otherwise this server's.
   [[nodiscard]] std::string request_id(const rpc::CallPtr& call);
 
-  /// Runs `here` when this server leads. Otherwise the leader is asked the same, and its answer is
-  /// passed on; while there is none, or it cannot be reached, the call is held until shortly before
-  /// its deadline, so that the death of a leader costs a client time and no error. A call that came
-  /// from another server is told who leads instead.
+  /// Runs `here` if this server leads. Otherwise it asks the leader and passes on the answer. While
+  /// there is no leader, or it is unreachable, the call is held until shortly before its deadline,
+  /// so that the death of a leader costs a client time but no error. A call from another server
+  /// gets the leader's address instead.
   void at_leader(const rpc::CallPtr& call, const std::string& request, std::function<void()> here);
-  /// Runs `here` when this server leads; otherwise the caller is told who does. For what may take
-  /// longer than a call is passed on for.
+  /// Runs `here` if this server leads; otherwise the caller gets the leader's address. For requests
+  /// that may take longer than a forwarded call.
   void only_at_leader(const rpc::CallPtr& call, const std::function<void()>& here);
-  /// The same for one message of a stream that goes on: `done` hears the leader's answer, or why
+  /// Likewise for one message of a stream that goes on: `done` gets the leader's answer, or why
   /// there was none for as long as a call is held.
   using Answered = std::function<void(rpc::RpcStatus status, std::string answer)>;
   void at_leader(const rpc::CallPtr& call, std::string request, std::function<void()> here,
                  Answered done);
 
-  /// Has a command applied; one that is not valid is refused.
+  /// Has a command applied; refuses an invalid one.
   void propose(const cluster::Command& command, Callback<cluster::Answer> done);
-  /// The same for a call. A refusal is told to `refused` where given, and to the caller.
+  /// Likewise for a call. A refusal goes to `refused` if given, and to the caller.
   void propose(const rpc::CallPtr& call, const cluster::Command& command,
                std::function<void(const cluster::Answer&)> done,
                const std::function<rpc::RpcStatus(const Error&)>& refused = {});
 
-  /// Runs `then` once this server has everything that was acknowledged before; without `fresh` at
+  /// Runs `then` when this server has everything that was acknowledged before; without `fresh` at
   /// once.
   void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
-  /// As read(), for an answer that takes long to make: those come one after the other.
+  /// Like read(), for answers that take long to make: they are made one after the other.
   void read_much(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
 
  private:

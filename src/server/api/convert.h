@@ -10,9 +10,9 @@
 
 namespace muster::server {
 
-/// Between the wire contract and our own types. What comes from outside is refused with kInvalid
-/// when it holds an enum value that this version does not know, or a condition that cannot be
-/// meant; every other rule is checked by validate() of the command.
+/// Conversions between the wire contract and Muster's types. Input is refused with kInvalid if it
+/// holds an unknown enum value, or an impossible condition; validate() of the command checks all
+/// other rules.
 
 void to_proto(const membership::NodeEntry& node, const membership::Topology& topology,
               v1::NodeInfo& out);

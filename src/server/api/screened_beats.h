@@ -10,21 +10,21 @@
 
 namespace muster::server {
 
-/// The heartbeats of one message that their sender may send. One that it may not is refused alone:
-/// an agent that carries a thousand nodes must not lose them all over one. Loop thread only.
+/// The heartbeats of one message that their sender may send. Others are refused one by one: an
+/// agent that carries a thousand nodes must not lose them all because of one. Loop thread only.
 class ScreenedBeats {
  public:
   ScreenedBeats(AccessControl& access, rpc::CallPtr call, v1::HeartbeatBatch batch);
 
-  /// What is left, in order.
+  /// The accepted ones, in order.
   [[nodiscard]] const v1::HeartbeatBatch& batch() const { return batch_; }
-  /// Nothing was refused: it is what the client sent.
+  /// Nothing was refused: the batch is as the client sent it.
   [[nodiscard]] bool whole() const { return refused_.empty(); }
-  /// Adds what was refused here to the answer about what was left, whose positions are put right.
+  /// Adds the refusals to the answer about the accepted ones, and corrects the positions.
   void complete(v1::HeartbeatBatchResponse& response) const;
-  /// What is left, for its memory; only when all has been answered.
+  /// Takes the batch for its memory; only when all has been answered.
   [[nodiscard]] v1::HeartbeatBatch take() { return std::move(batch_); }
-  /// Nobody leads: they cost nothing.
+  /// There is no leader: gives back their tokens.
   void give_back() const;
 
  private:

@@ -11,14 +11,14 @@
 
 namespace muster::server {
 
-/// Sends changes of the versioned store to everybody who watches a prefix of it.
+/// Sends changes of the versioned store to all watchers of a prefix.
 ///
-/// A watcher is a revision in the store's own history and reads on from there as fast as it can;
-/// one that the history has overtaken is told `reset` and lists again. Loop thread only.
+/// A watcher is a revision in the store's own history and reads from there as fast as it can. A
+/// watcher that the history has overtaken gets `reset` and lists again. Threads: loop thread only.
 class StoreHub {
  public:
   struct Options {
-    Duration keepalive = 30s;  ///< How often a watcher hears how far it is, at least.
+    Duration keepalive = 30s;  ///< A watcher learns its position at least this often.
     std::size_t response_events = 256;
     std::size_t response_bytes = 512 * 1024;
   };
@@ -26,9 +26,9 @@ class StoreHub {
   StoreHub(Loop& loop, const cluster::ClusterState& state, Options options);
   ~StoreHub();
 
-  /// Takes over a call that has asked for what changes after `after`; 0 for "from now on". One from
-  /// after our time is of another history: that this server has caught up is the caller's to see.
-  /// `history` is told with the first response.
+  /// Takes over a call that asks for changes after `after`; 0 means "from now on". A later revision
+  /// than this server's belongs to another history; the caller must ensure that this server has
+  /// caught up. The first response contains `history`.
   void watch(const rpc::CallPtr& call, std::string prefix, cluster::KvRevision after,
              std::string history);
   /// After each entry, and after the whole state was replaced.

@@ -14,13 +14,13 @@
 
 namespace muster::server {
 
-/// Sends every change of the topology to everybody who watches.
+/// Sends every change of the topology to all watchers.
 ///
-/// A watcher is a version in one shared history: it is sent what comes after its version, one
+/// A watcher is a version in one shared history: it gets the changes after its version, one
 /// message at a time, as fast as it reads. So a message for many is made once, a slow watcher
-/// costs no memory, and a gap cannot happen: a watcher that the history has overtaken is told
-/// `lagged` and gets the whole topology. The history is bounded in changes and in bytes.
-/// Loop thread only.
+/// costs no memory, and a gap cannot happen: a watcher that the history has overtaken gets
+/// `lagged` and the whole topology. The history is bounded in changes and in bytes. Threads: loop
+/// thread only.
 class TopologyHub {
  public:
   struct Options {
@@ -36,7 +36,7 @@ class TopologyHub {
   TopologyHub(Loop& loop, const cluster::ClusterState& state, FullSync full_sync, Options options);
   ~TopologyHub();
 
-  /// Takes over a call that has asked for everything after `since`; 0 for everything there is.
+  /// Takes over a call that asks for everything after `since`; 0 means everything.
   void watch(const rpc::CallPtr& call, std::uint64_t since);
 
   /// After each entry: what it changed.
@@ -47,7 +47,7 @@ class TopologyHub {
   void close();
 
   [[nodiscard]] std::size_t watchers() const { return watchers_.size(); }
-  /// How many versions the slowest of them has not been sent.
+  /// The number of versions not yet sent to the slowest watcher.
   [[nodiscard]] std::uint64_t lag() const;
 
  private:
@@ -61,8 +61,8 @@ class TopologyHub {
     bool operator()(const Shared& a, const Shared& b) const;
   };
 
-  /// Everybody, a few at a time: thousands of writes would keep the loop from its timers. One round
-  /// ends before the next begins, or those at its end would never have their turn.
+  /// Serves all watchers, a few at a time: thousands of writes would keep the loop from its timers.
+  /// One round ends before the next begins; otherwise the last watchers would never get their turn.
   void pump_all();
   void pump_next();
   void pump(const Shared& watcher);
@@ -73,7 +73,7 @@ class TopologyHub {
   void stay_in_touch(const Shared& watcher);
   void forget_old();
   [[nodiscard]] std::uint64_t version() const { return state_.topology().version().value(); }
-  /// The version that the oldest change in the history leads on from.
+  /// The version that the oldest change in the history continues from.
   [[nodiscard]] std::uint64_t reaches_back_to() const;
 
   Loop& loop_;
@@ -82,9 +82,9 @@ class TopologyHub {
   Options options_;
   std::deque<Change> history_;  ///< Without gaps, up to the version of the state.
   std::size_t history_bytes_ = 0;
-  /// Those that share a connection follow each other, so that what they are sent leaves together.
+  /// Watchers of one connection are adjacent, so that their messages are sent together.
   std::set<Shared, ByConnection> watchers_;
-  std::vector<std::weak_ptr<Watcher>> due_;  ///< Those that pump_all() has yet to look at.
+  std::vector<std::weak_ptr<Watcher>> due_;  ///< Those that pump_all() has yet to serve.
   bool again_ = false;                       ///< Something has changed since it began.
   Timer due_timer_;
   rpc::Payload full_;  ///< The last one made, good for all who ask within a moment.

@@ -9,15 +9,15 @@
 
 namespace muster::server {
 
-/// Gathers heartbeats into few commands: one beat for each node, however often it was heard. What
-/// a node reported last counts. Holds at most one beat for each slot. Pure; one thread.
+/// Gathers heartbeats into few commands: one beat for each node, however often it was heard, with
+/// its last reported state. Holds at most one beat for each slot. Pure. Threads: one.
 class HeartbeatBatcher {
  public:
   /// A heartbeat that Topology::check_heartbeat accepted.
   void note(const membership::NodeEntry& node, membership::NodeState reported);
 
-  /// What was gathered, as commands of bounded size, and begins anew. A beat whose node has been
-  /// replaced since is left out.
+  /// Returns the gathered beats as commands of bounded size, and begins anew. Omits beats of nodes
+  /// that have been replaced since.
   [[nodiscard]] std::vector<membership::BatchHeartbeat> take(const membership::Topology& topology);
 
   [[nodiscard]] std::size_t size() const { return size_; }

@@ -15,12 +15,12 @@
 
 namespace muster::server {
 
-/// What a server does while it leads, and only then: it writes the log, gathers heartbeats into
-/// batches and looks for nodes that have gone silent. The last two are children of a supervisor.
+/// The work of a server while it leads, and only then: it writes the log, gathers heartbeats into
+/// batches and detects silent nodes. The last two are children of a supervisor.
 ///
-/// A term begins when its barrier is in the log; it ends by writing what was gathered and settling
-/// what is in flight. Whatever a term that is over still sends, the log refuses by its epoch.
-/// Loop thread only.
+/// A term begins when its barrier is in the log. It ends by writing the gathered heartbeats and
+/// settling what is in flight. The log refuses later writes of an ended term by their epoch.
+/// Threads: loop thread only.
 class LeaderTerm final : public LeaderWork {
  public:
   struct Options {
@@ -37,26 +37,26 @@ class LeaderTerm final : public LeaderWork {
   LeaderTerm(Loop& loop, ReplicatedState& replica, Options options, OnBegin on_begin);
   ~LeaderTerm() override;
 
-  /// Whether this server leads at this moment, by its lease and by the log. What it then does is
-  /// still the log's to accept.
+  /// Whether this server leads at this moment, by its lease and by the log. The log still decides
+  /// whether to accept its writes.
   [[nodiscard]] bool active() const;
   [[nodiscard]] Epoch epoch() const { return guard_ ? guard_->epoch() : Epoch{}; }
 
-  /// Notes a heartbeat: it reaches the log with the next batch. The error is what to answer.
-  /// Only while active().
+  /// Records a heartbeat, which reaches the log with the next batch. Returns the error to answer
+  /// with. Requires active().
   Status heartbeat(const NodeId& id, const membership::Generation& generation,
                    membership::NodeState reported);
 
-  /// Why the term will end, if it does so in order: for the log of decisions.
+  /// Sets why the term will end, if it ends cleanly: for the log of decisions.
   void resign_because(std::string why) { resigning_ = std::move(why); }
-  /// Who is silent and not judged yet, as of the last look; the decisions are empty.
+  /// The silent nodes that are not judged yet, as of the last check; without decisions.
   [[nodiscard]] membership::Verdict held() const {
     return active() ? held_ : membership::Verdict{};
   }
-  /// How long this server may lead without another renewal.
+  /// The time for which this server may lead without another renewal.
   [[nodiscard]] Duration lease_left() const;
 
-  /// The log has found a higher epoch than `ended`, or had to give up that term. It may be told of
+  /// The log has found a higher epoch than `ended`, or had to give up that term. This may come
   /// after the next term has begun, which goes on.
   void deposed(Epoch ended, const std::string& why);
 
@@ -73,7 +73,7 @@ class LeaderTerm final : public LeaderWork {
   [[nodiscard]] LoopTask batching();
   [[nodiscard]] LoopTask detection();
   void flush_later();
-  /// Proposes what was gathered, and `last` after it; `done` when all of it is settled.
+  /// Proposes the gathered heartbeats, then `last`; calls `done` when all of it is settled.
   void flush(std::function<void()> done, std::optional<cluster::Note> last = {});
   void note_brake(std::size_t held);
   void tick();
@@ -93,8 +93,8 @@ class LeaderTerm final : public LeaderWork {
   std::function<void(std::string)> on_failed_;
   std::function<void(bool)> on_stopped_;
   bool running_ = false;   ///< The barrier is in, and the children are up.
-  bool retiring_ = false;  ///< The log settles what is in flight; a new term waits for it.
-  bool waiting_ = false;   ///< A term was asked for meanwhile.
+  bool retiring_ = false;  ///< The log settles writes in flight; a new term waits for that.
+  bool waiting_ = false;   ///< A new term was requested meanwhile.
   std::string resigning_;
   membership::Verdict held_;
   Timer batch_timer_;

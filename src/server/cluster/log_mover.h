@@ -17,10 +17,10 @@ using OpenEngine = std::function<Result<std::unique_ptr<ObjectStore>>(const std:
 
 /// Moves the servers' log to another engine, and finishes a move that a crash interrupted.
 ///
-/// Until the seal is in the log nothing has changed for anybody. From then on the move is decided,
-/// and any server that finds it sealed can finish: nothing acknowledged is left behind. Until the
-/// target is open, every server stays: it may be needed to copy, or, where the servers run their
-/// engine themselves, to read what is copied. Loop thread only.
+/// Until the seal is in the log, nothing has changed. From then on the move is decided, and any
+/// server that finds the seal can finish it: no acknowledged write is left behind. Until the target
+/// is open, every server stays: it may be needed to copy or, if the servers run their engine
+/// themselves, to read the source. Threads: loop thread only.
 class LogMover {
  public:
   struct Surroundings {
@@ -30,11 +30,11 @@ class LogMover {
     ReplicatedState& replica;
     Random random;
     Duration request_timeout;
-    /// Whether another server is at the copying now.
+    /// Whether another server is copying now.
     std::function<void(std::function<void(bool copying)>)> ask_others;
     /// Whether every other server sees the mark of this move, or which one does not.
     std::function<void(const rlog::Seal&, Callback<Done>)> seen_by_others;
-    /// The engine is the servers' own: who leaves takes a part of it along.
+    /// The engine is the servers' own: a server that leaves takes a part of it away.
     bool engine_needs_servers = false;
   };
   explicit LogMover(Surroundings surroundings);
@@ -45,14 +45,14 @@ class LogMover {
   /// At the copying, or about to be.
   [[nodiscard]] bool copying() const { return copying_; }
 
-  /// Only where the log is led. Answers with the number of the last entry here, when everything is
-  /// there. kInvalid and kConflict: the target is no good, and nothing has changed. kAmbiguous: it
-  /// may have been decided.
+  /// Requires that this server leads the log. Answers with the number of the last entry when
+  /// everything is copied. kInvalid, kConflict: the target is unsuitable, and nothing has changed.
+  /// kAmbiguous: the move may have been decided.
   void start(const std::string& target, Callback<rlog::Index> done);
-  /// Another server is about to move the log there: whether what it wrote is seen from here.
+  /// Another server is about to move the log there: whether this server sees what it wrote.
   void sees_mark(const rlog::Seal& seal, Callback<Done> done);
-  /// The log was found sealed: answers when the target has all of it. Copies when no other server
-  /// does. Tries until it is done, or cannot be.
+  /// The log was found sealed: answers when the target has all of it. Copies if no other server
+  /// does. Retries until it is done, or cannot be.
   void finish(const rlog::Seal& seal, Callback<Done> done);
 
  private:
@@ -76,9 +76,9 @@ class LogMover {
   Lifetime lifetime_;
 };
 
-/// What a server of an engine that was left has to say,
+/// The error of a server whose engine was left,
 [[nodiscard]] Error moved_to(const std::string& target);
-/// and what it says before everything is there.
+/// and its error before everything is copied.
 [[nodiscard]] std::string moving_to(const std::string& target);
 
 }  // namespace muster::server

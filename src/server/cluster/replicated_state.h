@@ -14,16 +14,16 @@
 
 namespace muster::server {
 
-/// Under which one run of a server leads the log; the log of decisions reads the server from it.
+/// The incarnation under which one run of a server leads the log; it contains the server's id.
 [[nodiscard]] Incarnation log_incarnation(const std::string& server, const std::string& run);
 /// The server that runs under `incarnation`.
 [[nodiscard]] std::string server_of(const Incarnation& incarnation);
 
-/// This server's copy of what all servers share, and the way to change it.
+/// This server's copy of the state that all servers share, and the way to change it.
 ///
-/// Guarantees: what propose() answered with success is applied here and will be everywhere; what
-/// it refused with anything but kAmbiguous changed nothing and never will. After barrier() the
-/// copy holds everything that was acknowledged anywhere before the call. Loop thread only.
+/// Guarantees: a success of propose() is applied here and will be everywhere; any error but
+/// kAmbiguous means that nothing changed and never will. After barrier() the copy holds everything
+/// that was acknowledged anywhere before the call. Threads: loop thread only.
 class ReplicatedState final : public rlog::StateMachine {
  public:
   struct Surroundings {
@@ -35,17 +35,17 @@ class ReplicatedState final : public rlog::StateMachine {
     /// After each entry: what it changed in the topology. The versioned store keeps its own
     /// history.
     std::function<void(const std::vector<membership::Event>&)> applied;
-    /// The whole state was replaced, just now: before anything else can look at it.
+    /// The whole state was replaced; called before any other code can read it.
     std::function<void()> reloaded;
-    /// That term of this server is over, by the log's judgement.
+    /// The log has ended this term of this server.
     std::function<void(Epoch ended, const std::string& why)> deposed;
-    /// Whether the other servers are up to a command that is proposed here; empty: they are.
+    /// Whether the other servers support a command that is proposed here; empty: they do.
     std::function<Status(const cluster::Command&)> may_propose{};
     /// A proposal has been answered, after so long; whether it was applied.
     std::function<void(Duration took, bool applied)> settled{};
-    /// The log goes on elsewhere: this replica applies nothing more.
+    /// The log continues elsewhere: this replica applies nothing more.
     std::function<void(const rlog::Seal&)> sealed{};
-    /// This replica does nothing more; an operator must look.
+    /// This replica has stopped; an operator must act.
     std::function<void(const Error&)> stopped;
   };
 
@@ -60,21 +60,21 @@ class ReplicatedState final : public rlog::StateMachine {
     log_.seal(std::move(seal), std::move(done));
   }
 
-  /// Only the leader's succeeds. Errors: what the state answered (kNotFound, kConflict, …);
-  /// kUnsupported, not before every server understands it;
-  /// kUnavailable, certainly not done; kAmbiguous, perhaps.
+  /// Only the leader's succeeds. Errors: the state's answer (kNotFound, kConflict, …);
+  /// kUnsupported, until every server supports it; kUnavailable, certainly not done; kAmbiguous,
+  /// perhaps done.
   void propose(const cluster::Command& command, Callback<cluster::Answer> done);
   void barrier(Callback<Done> done);
 
   [[nodiscard]] const cluster::ClusterState& state() const { return state_; }
   [[nodiscard]] const rlog::ReplicatedLog& log() const { return log_; }
-  /// How long the engine has owed an answer to the log; zero while it owes none. Not the age: who
-  /// has nothing to write asks only now and then.
+  /// How long the engine has owed the log an answer; zero while it owes none. Not the age: a server
+  /// without writes asks only now and then.
   [[nodiscard]] Duration engine_silence() const {
     const auto since = log_.unanswered_since();
     return since ? loop_.now() - *since : Duration(0);
   }
-  /// How old what this server serves may be.
+  /// The maximum age of this server's answers.
   [[nodiscard]] Duration age() const { return loop_.now() - log_.last_contact(); }
 
   /// Log time as it is now, if there has been a leader since the last entry; the basis of ages.

@@ -16,9 +16,9 @@ class Admissions {
       : loop_(loop), admin_(admin), views_(views) {}
 
   /// Admits a server as a learner, or again after it lost its data. It must be waiting at its
-  /// address at this moment: an address that the cluster cannot reach would cost it its quorum
-  /// later, and a member that is alive is never replaced. kInvalid: never; kThrottled,
-  /// kUnavailable, kAmbiguous: ask again.
+  /// address at this moment: an unreachable address would cost the cluster its quorum later, and a
+  /// live member is never replaced. kInvalid: never; kThrottled, kUnavailable, kAmbiguous: ask
+  /// again.
   void admit(Admission request, Callback<Members> done);
   /// kNotFound, kInvalid as plan_removal() says; kUnavailable when too few of the others run.
   void remove(const std::string& name, Callback<Done> done);

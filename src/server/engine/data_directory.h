@@ -15,14 +15,14 @@ namespace muster::engine {
 /// Loop thread only.
 class DataDirectory {
  public:
-  /// Makes what is absent and takes the lock. kConflict when another musterd has it.
+  /// Creates missing parts and takes the lock. kConflict if another musterd has it.
   [[nodiscard]] static Result<std::unique_ptr<DataDirectory>> open(const std::string& data_dir);
 
-  /// The member has promised something at some time: there is a write-ahead log.
+  /// Whether the member has ever promised anything: there is a write-ahead log.
   [[nodiscard]] bool has_data() const;
   /// Some process has etcd's database open. A second etcd would wait for it without a message.
   [[nodiscard]] bool in_use() const;
-  /// What an etcd left that was killed. Only when nobody uses the data.
+  /// Removes the socket of a killed etcd. Requires that no process uses the data.
   void remove_socket() const;
 
  private:

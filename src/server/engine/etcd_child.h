@@ -14,9 +14,9 @@
 
 namespace muster::engine {
 
-/// One run of etcd under a guardian of its own: if this process dies in any way, the guardian kills
-/// etcd at once, and destroying this does, too. What etcd logs goes to our log.
-/// Loop thread only, and that thread must outlive this.
+/// One run of etcd under its own guardian: if this process dies in any way, the guardian kills etcd
+/// at once, and so does the destructor. etcd's log goes to this program's log. Threads: the loop
+/// thread, which must outlive this.
 class EtcdChild {
  public:
   /// Called once per run, when no process of it is left; may destroy this.
@@ -30,7 +30,7 @@ class EtcdChild {
   [[nodiscard]] Status start(const std::vector<std::string>& argv);
   /// Asks it to end, which hands its leadership over, and ends it by force after the grace.
   void terminate();
-  /// The last thing it complained about.
+  /// Its last error message.
   [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
  private:

@@ -21,7 +21,7 @@
 
 namespace muster {
 
-/// How a managed engine is, in a word and in a sentence.
+/// The health of a managed engine, in a word and in a sentence.
 struct EngineHealth {
   enum class State {
     kStopped,
@@ -42,15 +42,15 @@ struct EngineHealth {
 };
 [[nodiscard]] const char* to_string(EngineHealth::State state);
 
-/// Runs one member of an etcd cluster that belongs to musterd alone: finds out whether to found,
-/// join or re-enter it, keeps the process alive, and does its chores.
+/// Runs one member of an etcd cluster that belongs to musterd alone: decides whether to found, join
+/// or re-enter the cluster, keeps the process alive, and maintains it.
 ///
-/// Guarantees: no etcd outlives this object by more than a moment, also when the process is killed.
-/// A member without data takes part in no vote before the others, or their presence without data,
-/// have shown that it never voted before. A live member is never replaced.
-/// Does not guarantee that writes are taken while fewer than a majority of members run.
+/// Guarantees: no etcd outlives this object by more than a moment, also if the process is killed. A
+/// member without data takes part in no vote before the others, or their presence without data,
+/// have shown that it never voted before. A live member is never replaced. Not guaranteed: that
+/// writes succeed while fewer than a majority of members run.
 ///
-/// Loop thread only; that thread must outlive this object, because etcd's guardian dies with it.
+/// Threads: the loop thread, which must outlive this object, because etcd's guardian dies with it.
 class ManagedEngine {
  public:
   using Ready = std::function<void(Result<std::string>)>;
@@ -61,15 +61,15 @@ class ManagedEngine {
   ManagedEngine(const ManagedEngine&) = delete;
   ManagedEngine& operator=(const ManagedEngine&) = delete;
 
-  /// Once. `ready` is called once, with the address for open_store() when the member first takes
-  /// writes, or with the reason why it never will; nothing runs then. `ended` is called at most
-  /// once, later, when there is no more point in restarting it. Both may destroy this.
+  /// Call once. `ready` is called once: with the address for open_store() when the member first
+  /// accepts writes, or with the reason why it never will; then nothing runs. `ended` is called at
+  /// most once, later, when a restart would not help. Both may destroy this.
   void start(Ready ready, Ended ended);
-  /// Ends etcd in order; `done` when no process is left. Neither `ready` nor `ended` comes after.
+  /// Ends etcd cleanly; calls `done` when no process is left. No `ready` or `ended` comes then.
   void stop(std::function<void()> done);
 
   [[nodiscard]] const EngineHealth& health() const { return health_; }
-  /// Why it does not serve, and what to do: the quorum that is missing, if it is that.
+  /// Why it does not serve, and what to do: for example the missing quorum.
   [[nodiscard]] const std::string& trouble() const;
 
   /// Only while it serves; kUnavailable otherwise.

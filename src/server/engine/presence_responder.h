@@ -11,12 +11,12 @@
 
 namespace muster::engine {
 
-/// Says at a server's peer address, until its engine takes that address over, that the server is
-/// there and has no data yet. The others ask with the request that a running engine answers with
-/// its members, so that one question tells all cases apart.
+/// Reports at a server's peer address, until its engine takes the address over, that the server is
+/// present and has no data yet. The others ask with the request that a running engine answers with
+/// its members, so that one request distinguishes all cases.
 ///
-/// With TLS (1.3) only holders of a server's certificate are answered, as by etcd. Loop thread
-/// only. Destroying it frees the address.
+/// With TLS (1.3) it answers only holders of a server's certificate, as etcd does. Threads: loop
+/// thread only. The destructor frees the address.
 class PresenceResponder {
  public:
   PresenceResponder(EventLoop& loop, std::string name) : loop_(loop), name_(std::move(name)) {}

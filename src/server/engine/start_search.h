@@ -14,11 +14,11 @@
 
 namespace muster::engine {
 
-/// Finds out how a member is to start: looks at its data and its peers until the plan is clear,
-/// answers peers that look likewise, and asks for admission where that is needed. Loop thread only.
+/// Finds out how a member must start: reads its data and queries its peers until the plan is clear,
+/// answers peers that do the same, and asks for admission if necessary. Loop thread only.
 class StartSearch {
  public:
-  /// kRestart, kBootstrap or kJoin; or why there is no way.
+  /// kRestart, kBootstrap or kJoin; or why it cannot start.
   using Found = std::function<void(Result<StartPlan>)>;
 
   StartSearch(EventLoop& loop, const EngineOptions& options, const DataDirectory& directory,

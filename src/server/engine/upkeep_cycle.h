@@ -10,15 +10,15 @@
 
 namespace muster::engine {
 
-/// Looks after a member that serves: asks it how it is, again and again, and does what
-/// plan_upkeep() says. One round at a time. Loop thread only.
+/// Maintains a member that serves: checks its vitals again and again, and performs plan_upkeep().
+/// One round at a time. Threads: loop thread only.
 class UpkeepCycle {
  public:
   struct Finding {
     UpkeepSight sight;
     UpkeepPlan plan;
   };
-  /// After every look: what was found, or why nothing could be.
+  /// After every check: its finding, or why it failed.
   using Looked = std::function<void(const Result<Finding>&)>;
 
   UpkeepCycle(Loop& loop, const EngineOptions& options, EtcdAdmin& admin, Looked looked);

@@ -14,10 +14,10 @@ namespace muster::rpc {
 
 /// Answers every message of a stream, in order, and reads on meanwhile.
 ///
-/// What a busy client sent together is handled together: answers wait until nothing more has come
-/// in, and then leave in one go. Beyond `ahead_max` unanswered messages the client waits. The
-/// stream ends when the client has ended its side and all is answered; a handler that cannot go on
-/// finishes the call itself. Loop thread only; it lives as long as the stream and its handlers.
+/// Messages that a busy client sent together are processed together: answers wait until no more
+/// input has come, then leave at once. Beyond `ahead_max` unanswered messages the client waits. The
+/// stream ends when the client has finished sending and all is answered; a handler that cannot go
+/// on finishes the call itself. Loop thread only. Lives as long as the stream and its handlers.
 class Pipeline final : public std::enable_shared_from_this<Pipeline> {
  public:
   using Answer = std::function<void(Payload)>;

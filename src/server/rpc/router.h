@@ -8,8 +8,8 @@
 
 namespace muster::rpc {
 
-/// Which function answers which method. Every call of every listener passes dispatch(): that is
-/// the one place to ask who is calling. Loop thread only.
+/// Maps methods to functions. Every call of every listener passes dispatch(), the one place to
+/// check the caller. Threads: loop thread only.
 class Router {
  public:
   using Handler = std::function<void(CallPtr)>;

@@ -27,10 +27,10 @@ namespace muster::rpc {
 /// A longer request is refused with RESOURCE_EXHAUSTED before it is read.
 inline constexpr std::size_t kRequestBytesMax = 2 * 1024 * 1024;
 
-/// How a server shows who it is and looks at who comes: mutual TLS, 1.3 only. What is in force when
-/// a connection begins counts for it, and those that stand go on.
+/// A server's certificates and its checks of clients: mutual TLS, 1.3 only. A connection uses the
+/// files in use when it begins; existing ones go on.
 struct RpcTls {
-  /// For a client that connects. It lets nobody in who is not to be let in.
+  /// For a client that connects. It refuses clients that must not connect.
   std::function<Result<SslPtr>()> accept;
   /// For a connection to another server, whose certificate must hold the name of the host ...
   std::function<Result<SslPtr>(const std::string& host)> connect;
@@ -53,16 +53,16 @@ struct RpcServerOptions {
   /// As in ListenerOptions.
   int descriptors_max = 0;
   std::function<void()> connection_refused{};
-  /// A connection was cut because its client broke a rule of HTTP/2 or flooded it; `certificate` is
-  /// what it has shown, empty in plaintext.
+  /// A connection was closed because its client broke a rule of HTTP/2 or flooded it; `certificate`
+  /// is the client's, empty in plaintext.
   std::function<void(Breach breach, const std::string& remote, std::string_view certificate,
                      const std::string& why)>
       cut{};
   /// Who a client is whose bytes are counted; as in ServerOptions.
   std::function<Client(std::string_view certificate, const std::string& remote)> client{};
   std::optional<RpcTls> tls{};  ///< None: plaintext.
-  /// Asked first, about every call, health and reflection included; false when it has ended the
-  /// call. Empty: all may call.
+  /// Called first, for every call, health and reflection included; false if it has ended the call.
+  /// Empty: every client may call.
   std::function<bool(const CallPtr&)> admit{};
 };
 

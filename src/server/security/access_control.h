@@ -19,13 +19,13 @@
 
 namespace muster::server {
 
-/// The one place where it is decided whether a call may be made: who is calling (certificate), in
-/// which role (permission table), for whom (the node that the request names), and how often
-/// (limits). Calls that last are asked about again whenever a certificate may have lost its
-/// standing. What is refused ends with PERMISSION_DENIED or RESOURCE_EXHAUSTED and one sentence.
+/// The one place that decides whether a call may be made: by the caller (certificate), the role
+/// (permission table), the node in the request, and the rate (limits). Long calls are checked again
+/// whenever a certificate may have become invalid. Refusals: PERMISSION_DENIED, RESOURCE_EXHAUSTED.
 ///
-/// In plaintext everybody on this machine is believed, and only limits hold. What another server
-/// forwards was asked about there; in plaintext also who only says that it is a server is believed
+/// In plaintext every caller on this machine is believed, also one that claims to be a server, and
+/// only limits hold: they prevent mistakes, not malice. Forwarded calls were checked by the other
+/// server. Threads: loop thread only.
 /// so, and limits keep out mistakes, not malice. Loop thread only.
 class AccessControl {
  public:
@@ -33,9 +33,9 @@ class AccessControl {
     const TlsKeeper* tls = nullptr;             ///< Null: plaintext.
     std::optional<RequestLimitOptions> limits;  ///< None: as often as they like.
     AuditLog* audit = nullptr;                  ///< Null: writes are not recorded.
-    /// A request was refused for being too many; of which kind.
+    /// A request was refused because of a limit; which one.
     std::function<void(const char* reason)> on_limited = {};
-    /// Where the state stands, for the audit log: epoch and version.
+    /// The position of the state, for the audit log: epoch and version.
     std::function<AuditLog::Position()> position = {};
   };
   struct Counts {
@@ -48,32 +48,32 @@ class AccessControl {
   AccessControl(const AccessControl&) = delete;
   AccessControl& operator=(const AccessControl&) = delete;
 
-  /// To be asked first, for every call. False: the call has been ended.
+  /// Call first, for every call. False: the call has been ended.
   [[nodiscard]] bool admit(const rpc::CallPtr& call);
 
   // For a call that was let in. False: it has been ended.
   [[nodiscard]] bool speaks_for(const rpc::CallPtr& call, const std::string& node_id);
   [[nodiscard]] bool registers(const rpc::CallPtr& call, const std::string& node_id,
                                const std::string& address);
-  /// Counts a request about `subject`: a node, or what else it is to change. Given back when the
-  /// call ends for want of a leader.
+  /// Counts a request about `subject`: a node, or another thing that it changes. Given back if the
+  /// call ends because there is no leader.
   [[nodiscard]] bool charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject);
   /// Counts a watch until nothing of its call is left.
   [[nodiscard]] bool open_watch(const rpc::CallPtr& call);
 
-  /// One heartbeat of a stream, which goes on without it: whether it is for this caller to send,
-  /// and not too often.
+  /// One heartbeat of a stream, which goes on without it: whether this caller may send it, and not
+  /// too often.
   [[nodiscard]] Status check_beat(const rpc::CallPtr& call, const std::string& node_id);
-  /// It was refused for want of a leader.
+  /// It was refused because there is no leader.
   void give_back_beat(const rpc::CallPtr& call, const std::string& node_id);
 
   /// One write of a stream, likewise; and how it ended, for the audit log.
   [[nodiscard]] Status check_write(const rpc::CallPtr& call);
   void wrote(const rpc::CallPtr& call, const std::string& subject, const rpc::RpcStatus& status);
 
-  /// Whether calls of this method last: those are asked about again. False where there is none.
+  /// Whether calls of this method last and are checked again. False if there is no such method.
   [[nodiscard]] static bool lasts(const std::string& method);
-  /// Ends the open calls of those who may not make them any more.
+  /// Ends the open calls of clients that may no longer make them.
   void recheck();
   /// Other limits from now on; none where there were none.
   void use(const RequestLimitOptions& limits);
@@ -85,8 +85,8 @@ class AccessControl {
     security::Call what;
   };
 
-  /// kDenied when nobody can be found out; whether that one may make the call is admit()'s
-  /// question.
+  /// kDenied if the caller cannot be identified; admit() decides whether it may make the
+  /// call.
   [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call) const;
   void refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
               const Error& error);

@@ -15,7 +15,7 @@
 
 namespace muster::server {
 
-/// Who is at the other end of a connection, after a handshake that has verified the certificate.
+/// The peer of a connection, after a handshake that has verified its certificate.
 struct Peer {
   security::Identity identity;
   std::string issuer;
@@ -24,13 +24,13 @@ struct Peer {
   bool may_serve = false;  ///< The certificate is for servers, too (serverAuth).
 };
 
-/// Reads it from the certificate that was shown. kDenied when it is no identity of ours, or not for
-/// who connects: a certificate without the extended key usage clientAuth is for something else.
+/// Reads the peer from its certificate. kDenied if that is not an identity of this cluster, or
+/// lacks the extended key usage clientAuth, so that it is not for clients.
 [[nodiscard]] Result<Peer> read_peer(std::string_view pem);
 
-/// Remembers whom certificates stand for: reading one costs more than many a call. The certificate
-/// itself is the key, so nobody is taken for another. Bounded: when it is full it begins anew.
-/// Holds no verdict: admit() is still asked each time. Any thread.
+/// Caches the peers of certificates: reading one costs more than many a call. The certificate
+/// itself is the key, so no peer is mistaken for another. Bounded: when full, it is cleared. It
+/// holds no verdict: admit() is still called each time. Threads: any.
 class PeerCache {
  public:
   explicit PeerCache(std::size_t peers_max = 16'384) : peers_max_(peers_max) {}
@@ -52,15 +52,15 @@ class PeerCache {
       MUSTER_GUARDED_BY(mutex_);
 };
 
-/// Whether its certificate still counts: it is neither over nor revoked. kDenied otherwise. Any
+/// Whether its certificate is still valid: neither expired nor revoked. Otherwise kDenied. Any
 /// thread.
 [[nodiscard]] Status still_valid(const Peer& peer, const CrlKeeper* revocations, WallTime now);
 
-/// Whether this peer may make this call now: its certificate is neither over nor revoked, and its
-/// role allows it. To be asked for each call, and again during long ones: a handshake is not
-/// repeated when a certificate is revoked. `revocations` is null where no list is kept. For which
-/// the peer may speak is security::may_speak_for's question. kDenied with one sentence otherwise.
-/// Any thread.
+/// Whether this peer may make this call now: its certificate is neither expired nor revoked, and
+/// its role allows it. Call it for each call, and again during long ones, because TLS repeats no
+/// handshake when a certificate is revoked. `revocations` is null without lists.
+/// security::may_speak_for decides for which nodes the peer may speak. Otherwise kDenied with one
+/// sentence. Any thread.
 [[nodiscard]] Status admit(const Peer& peer, security::Call call, const CrlKeeper* revocations,
                            WallTime now);
 

@@ -9,13 +9,13 @@
 
 namespace muster::server {
 
-/// Who changed what, one JSON object a line: time, caller, from, method, subject, epoch, version,
-/// code, message. Values that were written are not in it, so it holds no secret of the clients.
-/// Names are cut at 1024 bytes, so that nobody can fill it with a few calls. A file of mode 0600
-/// (one that exists is given it) that is appended to; when it has grown to `bytes_max` it becomes
-/// FILE.1, that one FILE.2, and so on up to `files_max`. While no new file can be made it grows on,
-/// and none is moved. What cannot be written is counted and logged, and the server goes on: a full
-/// disk must not stop a cluster. Loop thread only.
+/// Records changes and their callers, one JSON object per line: time, caller, from, method,
+/// subject, epoch, version, code, message. It contains no values, so no secret of the clients.
+/// Names are cut at 1024 bytes, so that a few calls cannot fill it. It appends to a file of mode
+/// 0600 (an existing file gets that mode). A file of `bytes_max` becomes FILE.1, that one FILE.2,
+/// and so on up to `files_max`; while no new file can be made, it grows on and none is moved.
+/// Records that cannot be written are counted and logged, and the server goes on: a full disk must
+/// not stop a cluster. Threads: loop thread only.
 class AuditLog {
  public:
   struct Options {

@@ -9,19 +9,19 @@
 
 namespace muster::server {
 
-/// Who is at the other end of a call, and what it is about. Made by the AccessControl when the call
-/// is let in; without one, nobody may speak for anybody. Loop thread only.
+/// The caller and the subject of a call. AccessControl creates it when it admits the call; without
+/// it, no call may speak for a node. Threads: loop thread only.
 struct Caller {
-  std::shared_ptr<const Peer> peer;  ///< Null in plaintext, where everybody is believed.
+  std::shared_ptr<const Peer> peer;  ///< Null in plaintext, where every caller is believed.
   std::string host;                  ///< Where the call comes from.
-  bool forwarded = false;  ///< By another server, which has asked all these questions itself.
-  std::string subject{};   ///< The node or key that it is about, once that is known.
+  bool forwarded = false;            ///< By another server, which has made these checks.
+  std::string subject{};             ///< The node or key that it is about, once known.
 
   /// "node n1", or "unauthenticated client at 127.0.0.1" without a certificate.
   [[nodiscard]] std::string name() const;
-  /// Under which its requests about `node_id` (empty: about none) are counted. A node is itself;
-  /// who speaks for several is counted for each; without a certificate it is the address and the
-  /// node it claims to be (T26).
+  /// The key under which its requests about `node_id` (empty: about none) are counted. A node
+  /// counts as itself, an agent once for each of its nodes, and a caller without a certificate as
+  /// its address with the node that it claims to be (T26).
   [[nodiscard]] std::string limit_key(std::string_view node_id) const;
 };
 

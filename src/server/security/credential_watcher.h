@@ -20,20 +20,20 @@ struct CredentialFiles {
   std::string crl;
 };
 
-/// Whether they can be used: the certificate is not over, the key is its key, and there is an
-/// authority. kInvalid says which is not so.
+/// Whether they can be used: the certificate has not expired, the key is its private key, and there
+/// is a CA. kInvalid names the fault.
 [[nodiscard]] Status check_credentials(const security::Credentials& credentials, WallTime now);
 
-/// Notices that certificate files were replaced, so that nobody restarts a server for that.
-/// Contents are compared, not times: tools that renew certificates set times as they please, and
-/// mounted secrets are swapped behind links. New files count once they fit together; until then the
-/// old ones stay in force, and the trouble is logged and counted. Reads a few small files on the
-/// loop's thread. Loop thread only.
+/// Detects replaced certificate files, so that no server must be restarted for that. It compares
+/// contents, not times: tools that renew certificates set times freely, and mounted secrets are
+/// swapped behind links. New files are used once they fit together; until then the old ones stay in
+/// use, and the trouble is logged and counted. Reads a few small files on the loop's thread.
+/// Threads: loop thread only.
 class CredentialWatcher {
  public:
   struct Options {
     Duration interval = 10s;
-    /// What else must hold of files before they count.
+    /// Further conditions on files before they are used.
     std::function<Status(const security::Credentials&)> check{};
   };
   /// The credentials in force from now on, and their number.

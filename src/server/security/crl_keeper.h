@@ -15,15 +15,15 @@
 
 namespace muster::server {
 
-/// Keeps the revocation lists: fetches them, verifies them, and answers for each
-/// certificate whether it still counts. security::Revocations decides; here is the fetching.
+/// Keeps the revocation lists: fetches and verifies them, and says of each certificate whether it
+/// is still valid. security::Revocations decides; this class fetches.
 ///
-/// A failed fetch is logged and counted from the first one on, and tried again sooner than usual;
-/// until the maximum age the lists at hand stay in force, after it nothing is good, which is told
-/// at that moment, whatever a fetch is doing, and the next good list opens the door again. A list
-/// of whose time less than a tenth is left is warned of once. A list is read on the loop's thread,
-/// about a millisecond for a thousand entries: one of a hundred thousand deserves a loop of its
-/// own.
+/// A failed fetch is logged and counted from the first one on, and retried sooner than usual.
+/// Until the maximum age the current lists stay in force; after it no certificate is good, which
+/// is reported at that moment, whatever a fetch is doing, until the next good list. One warning
+/// comes when less than a tenth of a list's validity is left. A list is read on the loop's
+/// thread, about a millisecond for a thousand entries: a list of a hundred thousand deserves its
+/// own loop.
 ///
 /// standing() and health() are for any thread, the rest for the loop's.
 class CrlKeeper {
@@ -57,7 +57,7 @@ class CrlKeeper {
   /// Fetches now, and again and again. Also when asked to by an operator, or because a file
   /// changed.
   void refresh();
-  /// Others sign from now on. Lists at hand stay until new ones have come, which is at once.
+  /// Other CAs sign from now on. Current lists stay until new ones have been fetched, at once.
   void use_authorities(std::vector<pki::Certificate> authorities);
 
   [[nodiscard]] security::Standing standing(const std::string& issuer,
@@ -82,10 +82,10 @@ class CrlKeeper {
   std::vector<pki::Certificate> authorities_;
   std::function<void()> changed_;
   bool in_flight_ = false;
-  bool again_ = false;   ///< Asked for while a fetch was in flight, which may have begun too early.
-  bool closed_ = false;  ///< As was last told.
-  bool nearly_over_ = false;                    ///< As was last told, too.
-  bool marks_lost_ = false;                     ///< The marks could not be kept, as was last told.
+  bool again_ = false;        ///< Requested during a fetch that may have begun too early.
+  bool closed_ = false;       ///< As was last told.
+  bool nearly_over_ = false;  ///< As was last told, too.
+  bool marks_lost_ = false;   ///< The marks could not be kept, as was last told.
   std::vector<security::RevocationMark> kept_;  ///< The marks as they are on disk.
   std::string accepted_;                        ///< The bytes last accepted.
   mutable Mutex mutex_;

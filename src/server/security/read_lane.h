@@ -10,9 +10,9 @@
 
 namespace muster::server {
 
-/// Answers that take long to make, one at a turn of the loop: what came in meanwhile, heartbeats
-/// above all, is done in between, so that no number of readers delays a heartbeat by more than one
-/// answer. Bounded: further readers are refused with RESOURCE_EXHAUSTED. Loop thread only.
+/// Answers that take long to make, one per turn of the loop. Other input, heartbeats above all, is
+/// processed in between, so that no number of readers delays a heartbeat by more than one answer.
+/// Bounded: further readers are refused with RESOURCE_EXHAUSTED. Threads: loop thread only.
 class ReadLane {
  public:
   explicit ReadLane(Loop& loop, std::size_t waiting_max = 4096)
@@ -20,7 +20,7 @@ class ReadLane {
   ReadLane(const ReadLane&) = delete;
   ReadLane& operator=(const ReadLane&) = delete;
 
-  /// Runs `answer` when it is its turn, which may be now; never when the client has gone.
+  /// Runs `answer` in its turn, perhaps now; never if the client has disconnected.
   void add(const rpc::CallPtr& call, std::function<void()> answer);
 
  private:

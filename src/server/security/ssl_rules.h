@@ -14,17 +14,17 @@
 
 namespace muster::server {
 
-/// The rules of every listener: TLS 1.3 only, the certificate and authorities in force at each
-/// handshake, and a certificate that is shown must be valid. Whether one must be shown
-/// is for the listener: calls need one, probes of HTTP have none. Sessions are not resumed, so that
-/// every connection is asked. Any thread, after use().
+/// The rules of every listener: TLS 1.3 only, the certificate and CAs in use at each handshake, and
+/// a client certificate, if shown, must be valid. The listener decides whether one is required:
+/// calls need one, HTTP probes do not. Sessions are not resumed, so that every connection is
+/// checked. Threads: any, after use().
 class SslRules : public std::enable_shared_from_this<SslRules> {
  public:
   /// `verify` is asked about each certificate (PEM) issued by a CA in use; any thread.
   explicit SslRules(std::function<Status(std::string_view pem)> verify);
   ~SslRules();
 
-  /// From now on these are shown and believed. kInvalid when OpenSSL cannot use them.
+  /// Uses these certificates from now on. kInvalid if OpenSSL cannot use them.
   [[nodiscard]] Status use(const security::Credentials& credentials) MUSTER_EXCLUDES(mutex_);
   /// Makes `context` follow these rules. It keeps them alive.
   [[nodiscard]] bool apply(SSL_CTX& context, bool certificate_required);

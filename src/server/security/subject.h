@@ -7,7 +7,7 @@
 
 namespace muster::server {
 
-// What a change is about, for the audit log: a node, a key, a server. Never a value.
+// The subject of a change, for the audit log: a node, a key, a server. Never a value.
 
 [[nodiscard]] std::string subject(const v1::DrainNodeRequest& request);
 [[nodiscard]] std::string subject(const v1::SetHashRingRequest& request);

@@ -18,10 +18,10 @@
 
 namespace muster::server {
 
-/// What a server shows and whom it believes, kept up to date while it runs: its certificate, key
-/// and authorities, and the revocation lists. Every listener takes them from here, so
-/// that none is forgotten (P11). What may be called by whom is not decided here.
-/// Loop thread only, except where said.
+/// A server's certificates, kept current while it runs: its certificate, private key and CA
+/// certificates, and the revocation lists. Every listener takes them from here, so that none is
+/// forgotten (P11). Permissions are decided elsewhere. Threads: loop thread only, except where
+/// noted.
 class TlsKeeper {
  public:
   struct Options {
@@ -38,7 +38,7 @@ class TlsKeeper {
   TlsKeeper(const TlsKeeper&) = delete;
   TlsKeeper& operator=(const TlsKeeper&) = delete;
 
-  /// Reads the files, and keeps them up to date from then on. kInvalid says which is no good.
+  /// Reads the files, and keeps them current from then on. kInvalid names the wrong one.
   [[nodiscard]] Status start();
   /// Reads the files and fetches the revocation list now.
   void reload();
@@ -47,13 +47,13 @@ class TlsKeeper {
   /// A new revocation list, as received.
   void on_list(std::function<void(const std::string& bytes)> took) { took_list_ = std::move(took); }
 
-  /// For a listener of RPC, after start(). What it asks may outlive this, and is refused then.
+  /// For a listener of RPC, after start(). It may outlive this; then it refuses everything.
   [[nodiscard]] rpc::RpcTls rpc() const;
 
   /// For a listener that uses OpenSSL itself; follows what is in force.
   [[nodiscard]] const std::shared_ptr<SslRules>& ssl() const { return ssl_; }
 
-  /// Who shows this certificate in a handshake that verified it. Any thread.
+  /// The peer with this certificate, from a handshake that verified it. Any thread.
   [[nodiscard]] Result<std::shared_ptr<const Peer>> read(std::string_view pem) const;
   /// Null where no list is kept.
   [[nodiscard]] const CrlKeeper* revocations() const { return crl_.get(); }

@@ -16,16 +16,16 @@
 
 namespace muster::server {
 
-/// Everything that musterd answers over HTTP, read-only: /api, /metrics, /healthz, /readyz and the
-/// page. It asks the server's loop for pictures and draws them here, so that a large answer keeps
-/// no heartbeat waiting. Thread of the HTTP server only.
+/// The HTTP answers of musterd, read-only: /api, /metrics, /healthz, /readyz and the page. It
+/// requests pictures from the server's loop and renders them here, so that a large answer delays no
+/// heartbeat. Threads: that of the HTTP server only.
 class Api {
  public:
   struct Surroundings {
     Loop& loop;  ///< The HTTP server's.
     /// Has a picture made; it comes on this thread.
     std::function<void(Query, std::function<void(PicturePtr)>)> ask;
-    /// So many listen to events now.
+    /// The number of event listeners has changed.
     std::function<void(std::size_t)> listeners;
     const Metrics& metrics;
     std::function<void(int status)> answered;
@@ -37,7 +37,7 @@ class Api {
   explicit Api(Surroundings surroundings);
 
   void handle(const http::ExchangePtr& exchange);
-  /// Tells everybody who listens.
+  /// Sends an update to all listeners.
   void update(const UpdatePtr& update);
 
  private:
@@ -58,7 +58,7 @@ class Api {
   void reply(const http::ExchangePtr& exchange, http::Response response);
   void refuse(const http::ExchangePtr& exchange, int status, const std::string& sentence);
   const RingPicture& painted(const Picture& picture);
-  /// Of the ring as it was a moment ago, which is the longer the more there is to paint.
+  /// Of a recent ring; the cache lives longer if the ring takes long to paint.
   const Shares& shares(const Picture& picture);
   [[nodiscard]] bool shares_fresh() const;
   void count_listeners();

@@ -29,7 +29,7 @@ class EventStreams {
   void update(const Update& update, const Shares& shares);
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
   [[nodiscard]] bool full() const { return streams_.size() >= kStreamsMax; }
-  /// Forgets those that are over, and ends those of clients that may not listen any more.
+  /// Forgets ended streams, and ends those of clients that may no longer listen.
   void sweep(const std::function<Status(const http::Request&)>& authorize);
 
  private:

@@ -15,8 +15,8 @@
 
 namespace muster::server {
 
-/// The HTTP listener of a server, on a thread of its own, and the way between that thread and the
-/// loop: pictures one way, questions the other. Made, used and destroyed on the loop.
+/// The HTTP listener of a server, on its own thread, and the link between that thread and the loop:
+/// pictures one way, requests the other. Threads: made, used and destroyed on the loop.
 class HttpFace {
  public:
   struct Options {

@@ -58,8 +58,8 @@ class Buckets {
 template <typename Metric>
 class Family {
  public:
-  /// A family with `kSamplesMax` samples takes no further one: whatever else is asked for is
-  /// counted together, under labels that all say "other". So nobody outside can make it grow.
+  /// A family with `kSamplesMax` samples accepts no further one: others are counted together, with
+  /// all labels "other". So no client can make it grow.
   static constexpr std::size_t kSamplesMax = 1024;
   static constexpr const char* kOther = "other";
 
@@ -83,7 +83,7 @@ class Family {
   }
 
  private:
-  /// Written without the lock: a scrape keeps nobody from counting.
+  /// Written without the lock: a scrape never blocks counting.
   [[nodiscard]] std::vector<std::pair<metric::Labels, const Metric*>> samples() const
       MUSTER_EXCLUDES(mutex_) {
     std::vector<std::pair<metric::Labels, const Metric*>> all;

@@ -18,11 +18,11 @@
 
 namespace muster::server {
 
-/// What a server measures. Counters and histograms are told of things as they happen; gauges are
-/// set from the state right before they are read, so that they never disagree with it.
+/// The metrics of a server. Counters and histograms are updated as things happen; gauges are set
+/// from the state right before they are read, so that they never disagree with it.
 ///
-/// Every label has few values: methods are those of the contract, nodes and clients are no labels.
-/// Threads: HTTP answers are counted, and text() is called, on any; all else is for the loop
+/// Every label has few values: methods are those of the contract; nodes and clients are never
+/// labels. Threads: any may count HTTP answers and call text(); everything else is for the loop
 /// thread.
 class Metrics {
   MetricRegistry registry_;  // First: everything else lives in it.

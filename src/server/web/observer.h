@@ -21,11 +21,11 @@
 
 namespace muster::server {
 
-/// Looks at a server from inside: makes pictures of it, tells listeners what changes, and keeps
-/// the metrics and the lines of the charts. It changes nothing. Loop thread only.
+/// Observes a server from inside: makes pictures of it, reports changes to listeners, and keeps the
+/// metrics and the data of the charts. It changes nothing. Threads: loop thread only.
 class Observer {
  public:
-  /// What is to be seen, from the moment that there is a state.
+  /// The parts to observe, once there is a state.
   struct Subject {
     const ReplicatedState* replica = nullptr;
     std::function<LeaderView()> leader;
@@ -42,12 +42,12 @@ class Observer {
     std::string server;
     std::string engine;  ///< file, etcd, managed or s3.
     membership::Options membership;
-    /// How the engine is, in words; empty: as far as the log can tell.
+    /// The health of the engine, in words; empty: as far as the log can tell.
     std::function<std::string()> engine_health{};
-    /// What is wrong with it; empty: nothing that it knows of.
+    /// The engine's trouble; empty: none known.
     std::function<std::string()> engine_trouble{};
-    /// What only the server knows: calls and connections; certificate and list where there are
-    /// some.
+    /// Values that only the server knows: calls and connections; certificate and revocation list,
+    /// if there are any.
     std::function<void(Metrics::Levels&)> levels{};
   };
 
@@ -56,7 +56,7 @@ class Observer {
   /// The state can be looked at; it stays until release().
   void attach(Subject subject);
   void release(std::string why);
-  /// Why there is nothing to look at yet.
+  /// Why there is nothing to observe yet.
   void waiting(std::string why) { not_ready_ = std::move(why); }
 
   // From the server, as it happens.
@@ -65,10 +65,10 @@ class Observer {
   void heartbeat_answered(Duration took) { series_.heartbeat(took); }
   void batch_written(std::size_t beats);
 
-  /// Whether this server can be relied on, and why not. All that say so ask here.
+  /// Whether this server is healthy, and why not. All health reports use this.
   [[nodiscard]] cluster::Verdict verdict() const;
   [[nodiscard]] Picture look(const Query& query);
-  /// Updates go there, at most four a second, while anybody listens.
+  /// Updates go there, at most four a second, while there are listeners.
   void listen(std::function<void(UpdatePtr)> listener) { listener_ = std::move(listener); }
   void set_listeners(std::size_t count);
 

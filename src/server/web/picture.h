@@ -13,8 +13,8 @@
 #include "core/membership/node.h"
 #include "server/web/series.h"
 
-/// What a server shows of itself, as plain data: made on the loop, and then handed to the thread
-/// that answers HTTP, which may take its time with it.
+/// A server's view of itself, as plain data: made on the loop, then passed to the thread that
+/// answers HTTP, which may take its time.
 namespace muster::server {
 
 struct NodeRow {
@@ -39,10 +39,10 @@ using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
 struct ServerRow {
   std::string id;
   std::string address;
-  std::string role;  ///< leader, follower, unreachable, or unknown: not heard yet.
+  std::string role;  ///< leader, follower, unreachable, or unknown.
   std::optional<std::uint64_t> applied_index;
   std::optional<std::uint64_t> lag_entries;
-  /// Without an applied index: how long it has not been heard at least.
+  /// Without an applied index: the minimum time of its silence.
   std::optional<Duration> last_seen;
   std::string version;
 };
@@ -57,7 +57,7 @@ struct LeaderRow {
 
 struct NamespaceRow {
   std::string name;
-  std::string leader;  ///< Empty: nobody leads.
+  std::string leader;  ///< Empty: no leader.
   std::uint64_t epoch = 0;
   Duration lease_left{0};  ///< By log time, for people only.
   std::size_t workers = 0;
@@ -110,7 +110,7 @@ struct Picture {
 };
 using PicturePtr = std::shared_ptr<const Picture>;
 
-/// What has changed since the last one, for those who listen.
+/// The changes since the last update, for listeners.
 struct Update {
   std::uint64_t version = 0;
   std::vector<NodeRow> upserts{};

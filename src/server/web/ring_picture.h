@@ -13,7 +13,7 @@
 
 namespace muster::server {
 
-/// The ring as it is drawn: who owns how much of it.
+/// The ring as it is drawn, with the share of each node.
 struct RingPicture {
   struct Member {
     std::string id;
@@ -25,8 +25,8 @@ struct RingPicture {
   std::unordered_map<std::string, double> shares;
 };
 
-/// Makes ring pictures, and remembers where nodes stand: hashing is most of the work, and a node's
-/// places never change. Forgets nodes that are gone. One thread.
+/// Makes ring pictures, and caches the positions of nodes: hashing is most of the work, and a
+/// node's positions never change. Forgets nodes that are gone. Threads: one.
 class RingPainter {
  public:
   [[nodiscard]] RingPicture paint(const std::vector<NodeRow>& nodes, std::uint32_t places);
@@ -40,7 +40,7 @@ class RingPainter {
   std::uint64_t paintings_ = 0;
 };
 
-/// What would move if nodes came and went: by primary owner, largest first.
+/// What would move if nodes were added or removed: by primary owner, largest first.
 struct RingPlan {
   struct Move {
     std::string from;  ///< Empty: nobody.

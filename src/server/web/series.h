@@ -11,7 +11,7 @@
 
 namespace muster::server {
 
-/// What the charts of the page show, by these names.
+/// The lines of the page's charts, by these names.
 enum class Line { kHeartbeatP50, kHeartbeatP95, kHeartbeatP99, kBatchSize, kCommits, kWatchers };
 inline constexpr std::size_t kLines = 6;
 /// "heartbeatP50Ms" …
@@ -23,8 +23,8 @@ struct Sample {
   std::array<std::optional<double>, kLines> values{};
 };
 
-/// Gathers what happens between two samples, and keeps the samples of the last hour. Memory is
-/// bounded: of very many heartbeats, the first ones after a sample count. Pure; one thread.
+/// Gathers events between two samples, and keeps the samples of the last hour. Memory is bounded:
+/// of very many heartbeats, the first ones after a sample count. Pure. Threads: one.
 class Series {
  public:
   static constexpr Duration kStep = 5s;

@@ -22,8 +22,8 @@ namespace muster::api {
 
 class MembershipCore;
 
-/// What the handles of one cluster share: a client, one agent for all its nodes, and the thread of
-/// the program's callbacks. Any thread.
+/// State shared by the handles of one cluster: a client, one agent for all its nodes, and the
+/// thread of the program's callbacks. Threads: any.
 class ClusterCore {
  public:
   [[nodiscard]] static pub::Result<pub::Cluster> connect(const std::string& servers,
@@ -61,7 +61,7 @@ class ClusterCore {
   std::atomic<client::TopologyWatch*> watching_{nullptr};  ///< The watch, once it is made.
 };
 
-/// What a pub::Membership is. Any thread.
+/// The implementation of a pub::Membership. Threads: any.
 class MembershipCore {
  public:
   using Core = std::shared_ptr<MembershipCore>;
@@ -97,7 +97,7 @@ class MembershipCore {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool active_ = false;  ///< Has been.
-  bool over_ = false;    ///< The agent has nothing more to do with the node.
+  bool over_ = false;    ///< The agent is done with the node.
   std::string trouble_;  ///< Why it is not registered, as far as a server has said.
 };
 

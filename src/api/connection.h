@@ -27,14 +27,14 @@ template <typename T>
   return *std::move(result);
 }
 
-/// Refuses a call that would wait for the callback that it is made in.
+/// The error of a call that would wait for the callback in which it is made.
 [[nodiscard]] pub::Error waits_for_callbacks(const char* call);
 
 /// Until the program sets a log sink of its own: one that writes each error once.
 void quiet_log();
 
-/// An open store with the loop that it lives on and a thread for the program's callbacks: what the
-/// handles of one arbiter share. Any thread, unless a function says something else.
+/// An open store with its loop and a thread for the program's callbacks, shared by the handles of
+/// one arbiter. Threads: any, unless a function says otherwise.
 class Connection {
  public:
   [[nodiscard]] static pub::Result<pub::Arbiter> open(const std::string& url, const pub::Tls& tls);
@@ -55,10 +55,10 @@ class Connection {
   void call_back(std::function<void()> task) { callbacks_.post(std::move(task)); }
   [[nodiscard]] Loop& callback_loop() { return callbacks_.loop(); }
   [[nodiscard]] bool in_callback() const { return callbacks_.here(); }
-  /// Returns when every callback that was asked for before has returned. Not in a callback.
+  /// Returns when every callback requested before has returned. Not for callbacks.
   void wait_for_callbacks() { callbacks_.wait(); }
 
-  /// One answer serves all who ask. Loop thread only.
+  /// One answer serves all callers. Loop thread only.
   void probe(Duration per_call, Callback<Done> done);
 
  private:

@@ -18,7 +18,7 @@ namespace muster::api {
 
 [[nodiscard]] pub::Error coordinator_moved_from();
 
-/// What a pub::GlobalCoordinator is. Any thread, unless a function says something else.
+/// The implementation of a pub::GlobalCoordinator. Threads: any, unless a function says otherwise.
 class CoordinatorCore : public std::enable_shared_from_this<CoordinatorCore> {
  public:
   using Core = std::shared_ptr<CoordinatorCore>;
@@ -54,9 +54,9 @@ class CoordinatorCore : public std::enable_shared_from_this<CoordinatorCore> {
 
   [[nodiscard]] pub::Status subscribe(std::shared_ptr<pub::CoordinatorPlugin> plugin);
   [[nodiscard]] pub::Status unsubscribe(const std::shared_ptr<pub::CoordinatorPlugin>& plugin);
-  /// For plugins of ours.
+  /// For Muster's own plugins.
   [[nodiscard]] pub::Status seat(std::shared_ptr<CoordinatorPlugin> plugin);
-  /// Returns before the plugin was told. Again: nothing.
+  /// Returns before the plugin was told. A second call has no effect.
   void unseat(std::shared_ptr<CoordinatorPlugin> plugin);
 
  private:

@@ -13,7 +13,7 @@
 
 namespace muster::api {
 
-/// A term of ours as plugins of the program know it.
+/// A term as the program's plugins see it.
 class TermLease final : public pub::Lease {
  public:
   TermLease(const LeaseGuard& guard, const Clock& clock) : guard_(guard), clock_(clock) {}
@@ -29,13 +29,13 @@ class TermLease final : public pub::Lease {
   const Clock& clock_;
 };
 
-/// A plugin of the program as the coordinator inside knows it.
+/// A plugin of the program as the internal coordinator sees it.
 class PluginBridge final : public CoordinatorPlugin,
                            public std::enable_shared_from_this<PluginBridge> {
  public:
   PluginBridge(std::shared_ptr<pub::CoordinatorPlugin> plugin, const Clock& clock)
       : plugin_(std::move(plugin)), clock_(clock) {}
-  /// The plugin asks this one from now on.
+  /// From now on the plugin uses this one.
   void connect();
 
   [[nodiscard]] std::string name() const override { return plugin_->name(); }

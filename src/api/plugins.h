@@ -11,8 +11,8 @@
 
 namespace muster::api {
 
-/// A plugin of ours in the hands of the program: its coordinator has it until stop() or the end of
-/// the handle. Any thread.
+/// The program's handle of one of Muster's plugins: its coordinator has the plugin until stop() or
+/// the end of the handle. Threads: any.
 template <typename Plugin>
 class SeatedPlugin {
  public:
@@ -50,8 +50,8 @@ class SeatedPlugin {
   const std::shared_ptr<Plugin> plugin_;
 };
 
-/// kInvalid when an option that is a time is not at least `least`, or is so long that sums with it
-/// would not be times any more.
+/// kInvalid if a time option is below `least`, or so long that sums with it would
+/// overflow.
 [[nodiscard]] inline pub::Status check_time(const char* option, Duration time, Duration least) {
   constexpr Duration kMost = std::chrono::hours(24 * 365);
   if (time >= least && time <= kMost) return pub::Done{};

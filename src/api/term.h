@@ -17,7 +17,7 @@
 
 namespace muster::api {
 
-/// What all terms of a candidate have in common.
+/// The common data of all terms of a candidate.
 struct TermRules {
   std::string name;  ///< Of the election.
   std::string node;
@@ -26,7 +26,7 @@ struct TermRules {
   bool exits_on_overrun = false;
 };
 
-/// What runs during a term on its own and must be ended with it. Loop thread only.
+/// A participant that runs during a term and must be ended with it. Loop thread only.
 class TermGuest {
  public:
   virtual ~TermGuest() = default;
@@ -51,10 +51,10 @@ class TermRecord {
   [[nodiscard]] std::stop_source& stopping() { return stopping_; }
   void give_up() { given_up_.store(true); }
 
-  /// False once the term is being ended: nobody may hold it any more.
+  /// False once the term is being ended: it accepts no new holder.
   [[nodiscard]] bool hold();
   void let_go();
-  /// Calls `done` on the loop once nobody holds it.
+  /// Calls `done` on the loop when there is no holder left.
   void end(std::function<void()> done);
 
   // Loop thread only.
@@ -82,10 +82,10 @@ class TermRecord {
   std::function<void()> done_;
 };
 
-/// What the copies of a pub::Term share: they hold the term, and the loop that its clock is.
+/// State shared by the copies of a pub::Term: they hold the term, and the loop with its clock.
 class TermHold {
  public:
-  /// `record` has been held for it.
+  /// Requires: `record` has been held for this.
   TermHold(std::shared_ptr<Connection> connection, std::shared_ptr<TermRecord> record)
       : connection_(std::move(connection)), record_(std::move(record)) {}
   ~TermHold() { record_->let_go(); }
@@ -94,7 +94,7 @@ class TermHold {
 
   [[nodiscard]] TermRecord& record() const { return *record_; }
   [[nodiscard]] Connection& connection() const { return *connection_; }
-  /// None of a term that never was.
+  /// Null for a term that never was.
   [[nodiscard]] static TermHold* of(const pub::Term& term) { return term.hold_.get(); }
 
  private:

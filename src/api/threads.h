@@ -11,14 +11,14 @@ namespace muster::api {
 /// first of them, and ends with the process.
 void end_elsewhere(std::function<void()> end);
 
-/// The thread on which the program's callbacks run. Any thread may ask.
+/// The thread on which the program's callbacks run. Threads: any.
 class CallbackThread {
  public:
   /// Runs `task` after those before it; what it throws is logged.
   void post(std::function<void()> task);
   [[nodiscard]] Loop& loop() { return thread_.loop(); }
   [[nodiscard]] bool here() const { return thread_.on_thread(); }
-  /// Returns when everything that was posted before has run. Not in a callback.
+  /// Returns when everything posted before has run. Not for callbacks.
   void wait() {
     thread_.run([] {});
   }

@@ -13,9 +13,9 @@
 
 namespace muster::counters {
 
-/// One add. It is all in the key, so that a list is enough to fold; the body is for people.
-/// A lane is one writer with one add under way: its numbers begin at 1 and each is sent only
-/// after the one before was written.
+/// One add. The key has all its data, so that a list is enough to fold; the body is for people. A
+/// lane is one writer with one add under way: its numbers begin at 1, and each is sent only after
+/// the previous one was written.
 struct Delta {
   std::string counter;
   std::string lane;
@@ -30,7 +30,7 @@ struct Total {
   Epoch epoch;  ///< Of the leader that wrote it.
   struct Lane {
     std::uint64_t folded = 0;  ///< Up to and with this number.
-    /// For how long leaders have seen no further one, each by its own clock: never too much.
+    /// How long leaders have seen no further number, each by its own clock: never too much.
     Duration silent{0};
   };
   std::map<std::string, Lane> lanes;
@@ -59,7 +59,7 @@ struct Keys {
     return deltas_of(counter) + "lane=" + lane + "/";
   }
   [[nodiscard]] Key delta(const Delta& delta) const;
-  /// Empty when the key is none of ours.
+  /// Empty if the key is not a delta.
   [[nodiscard]] std::optional<Delta> delta_of(std::string_view key) const;
 
   std::string root;

@@ -19,26 +19,26 @@ namespace muster {
 struct CounterOptions {
   std::string name_space = "default";
   Duration fold_interval = 5s;
-  /// How many pages of adds one round folds; the next goes on where it ended.
+  /// Pages of adds that one round folds; the next round continues where it ended.
   std::size_t pages_max = 8;
-  /// A lane that was silent for so long, as leaders one after another have seen it, is forgotten,
-  /// and after half of it not used again by its writer. No write may arrive later than half of it
-  /// after it was sent.
+  /// A lane that leaders, one after another, have seen silent for this long is forgotten; after
+  /// half of it, its writer no longer uses it. No write may arrive later than half of it after it
+  /// was sent.
   Duration lane_retention = 1h;
 };
 
-/// Counters that many add to and the leader sums up. An add is one new object and waits for
-/// nobody; the leader folds adds into the total by one compare-and-swap, which also records up to
-/// where each lane has been folded, and removes them afterwards. So an add counts exactly once,
-/// whichever process dies at any step, whatever arrives twice, and with two leaders at work.
+/// Counters to which many processes add; the leader sums them up. An add is one new object and
+/// never waits; the leader folds adds into the total by one compare-and-swap, which also records up
+/// to where each lane has been folded, and removes them afterwards. So an add counts exactly once,
+/// whichever process dies at any step, even if a request arrives twice or two leaders are at work.
 ///
-/// Not guaranteed: that consolidated() knows the latest adds. A total written at a higher epoch is
-/// not touched by a lower one. Adds and reads: any thread.
+/// Not guaranteed: that consolidated() includes the latest adds. A lower epoch never changes a
+/// total written at a higher one. Threads: any may add and read.
 class Counters final : public CoordinatorPlugin {
  public:
   explicit Counters(SyncStore& store, CounterOptions options = {})
       : Counters(store, store.clock(), system_random(), std::move(options)) {}
-  /// Told the time, and what is left to chance.
+  /// With an explicit clock and source of randomness.
   Counters(SyncStore& store, const Clock& clock, Random random, CounterOptions options = {});
 
   [[nodiscard]] std::string name() const override { return "counters"; }
@@ -46,13 +46,13 @@ class Counters final : public CoordinatorPlugin {
   void coordinator_work(const LeaseGuard& guard) override;
   [[nodiscard]] Duration work_interval() const override { return options_.fold_interval; }
 
-  /// kAmbiguous, kThrottled: it counts once or not at all; any other error: not at all.
+  /// kAmbiguous, kThrottled: the add counts once or not at all; any other error: not at all.
   [[nodiscard]] Status add(const std::string& counter, std::int64_t amount)
       MUSTER_EXCLUDES(lanes_mutex_);
-  /// The total as last folded: one request. 0 when nothing was.
+  /// The total at the last fold: one request. 0 if there was none.
   [[nodiscard]] Result<std::int64_t> consolidated(const std::string& counter);
-  /// Every add that ended before this call, folded or not. kUnavailable when the leader folds
-  /// faster than this can read.
+  /// The total with every add that ended before this call. kUnavailable if the leader folds faster
+  /// than this can read.
   [[nodiscard]] Result<std::int64_t> read(const std::string& counter);
 
  private:
@@ -63,7 +63,7 @@ class Counters final : public CoordinatorPlugin {
   };
   struct FoundTotal {
     counters::Total total;
-    Precondition unchanged;  ///< Holds while the total is as it was found.
+    Precondition unchanged;  ///< Holds while the total is as it was read.
   };
   using Deltas = std::vector<std::pair<Key, counters::Delta>>;
 

@@ -16,19 +16,19 @@
 
 namespace muster {
 
-/// "May I still run this message?" Ends before anybody else may claim it.
+/// Whether this message may still be run. Ends before another worker may claim it.
 using ClaimGuard = LeaseGuard;
 
 namespace queue {
 class Claimer;
 }
 
-/// A message in the hands of one worker. One thread at a time; the guard for any.
+/// A message claimed by one worker. Threads: one at a time; the guard any.
 class QueueClaim {
  public:
   [[nodiscard]] const std::string& id() const { return message_.id; }
   [[nodiscard]] const std::string& payload() const { return message_.payload; }
-  /// 1 the first time.
+  /// 1 for the first attempt.
   [[nodiscard]] unsigned attempt() const { return record_.attempt; }
   [[nodiscard]] const ClaimGuard& guard() const { return *guard_; }
 
@@ -43,7 +43,7 @@ class QueueClaim {
 namespace queue {
 
 /// The worker's part of a queue: takes tickets and keeps claims. A claim under which nothing was
-/// run, because the store failed, is given back and spends no attempt. Any thread.
+/// run, because the store failed, is given back and uses up no attempt. Threads: any.
 class Claimer {
  public:
   /// `fence` judges the epochs of tickets.
@@ -75,7 +75,7 @@ class Claimer {
   /// A ticket that nobody here has tried, with its epoch.
   [[nodiscard]] std::optional<std::pair<Ticket, Epoch>> next_ticket() MUSTER_EXCLUDES(mutex_);
   void put_back(const Ticket& ticket) MUSTER_EXCLUDES(mutex_);
-  /// Empty when another was faster.
+  /// Empty if another worker was faster.
   [[nodiscard]] Result<std::optional<QueueClaim>> take(const Ticket& ticket, Epoch epoch)
       MUSTER_EXCLUDES(mutex_);
   /// Gives back what was not run, as far as the store answers; the rest at the next call.

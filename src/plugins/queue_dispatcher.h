@@ -30,9 +30,9 @@ class Dispatcher {
         keys_(keys),
         plugin_(plugin) {}
 
-  /// A new term: what an earlier one saw no longer counts.
+  /// A new term: discards the observations of an earlier one.
   void begin();
-  /// One round. On failure the next round goes on where the store stands.
+  /// One round. After a failure the next round continues from the state of the store.
   [[nodiscard]] Status round(const LeaseGuard& guard);
 
  private:

@@ -13,8 +13,8 @@ struct QueueOptions {
   std::string name_space = "default";
   std::string queue = "default";
   Duration dispatch_interval = 1s;
-  /// How many messages, from the oldest on, are looked at; how many tickets are out at a time; and
-  /// how many objects one round of the leader may change.
+  /// Limits of one round of the leader: messages read, from the oldest on; tickets issued at a
+  /// time; and objects changed.
   std::size_t window_max = 1000;
   std::size_t tickets_max = 100;
   std::size_t changes_max = 500;

@@ -12,19 +12,19 @@
 
 namespace muster::queue {
 
-/// What a producer wrote; never changed, removed once its claim is final.
+/// A producer's message; never changed, and removed once its claim is final.
 struct Message {
   std::string id;
   std::string payload;
   WallTime enqueued_at{};
 };
 
-/// Where one message stands. There is none before its first claim.
+/// The state of a message. There is none before its first claim.
 enum class ClaimState {
   kClaimed,
-  kFailed,  ///< By its handler, or given back: to be tried again after a while.
+  kFailed,  ///< By its handler, or given back: to be retried after a pause.
   kDone,    ///< Final: a tombstone that keeps late copies of the message from running.
-  kDead,    ///< Final: tried too often. The message goes to the dead letters.
+  kDead,    ///< Final: no attempts left. The message becomes a dead letter.
 };
 
 /// The one object that decides who may run a message. Every change is a compare-and-swap.
@@ -38,7 +38,7 @@ struct ClaimRecord {
   std::string reason;     ///< Why it failed, for people.
 };
 
-/// The leader's word that a message may be claimed: where it stood, and how often it was tried.
+/// The leader's permission to claim a message: its revision, and its attempts so far.
 struct Ticket {
   std::string id;
   std::optional<Revision> revision;  ///< Of the claim to replace; none before the first.

@@ -9,8 +9,8 @@
 #include "base/json_bounds.h"
 #include "base/time.h"
 
-/// How the plugins read and write the JSON of their objects: what is absent or of another type
-/// is told apart from a value, and nothing throws.
+/// Helpers for the JSON of the plugins' objects: a missing field or a wrong type is distinguished
+/// from a value, and nothing throws.
 namespace muster::record {
 
 using Json = nlohmann::json;
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 /// The end of the year 9999, in milliseconds: no calendar goes on, and nothing added overflows.
 inline constexpr std::uint64_t kTimeMax = 253'402'300'799'000;
 
-/// Not an object when the text is none, or takes more memory than an honest writer needs.
+/// Not an object if the text is not one, or takes more memory than an honest writer needs.
 [[nodiscard]] inline Json parse(std::string_view text) {
   if (!check_json_bounds(text)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);

@@ -16,26 +16,26 @@
 
 namespace muster {
 
-/// What happens to runs whose time came while nobody led, or while the clock jumped over it.
+/// What happens to runs that were due while there was no leader, or that the clock jumped over.
 enum class MissedRuns {
   kSkip,     ///< Dropped.
   kRunOnce,  ///< One run, for the latest of them.
   kRunAll,   ///< Each of them in order, the latest run_all_max.
 };
 
-/// What happens to a run that was claimed by a leader which then never reported its end.
+/// What happens to a run that a leader claimed without ever reporting its end.
 enum class InterruptedRuns {
   kSkip,   ///< It may have run, so it is not run again.
   kRerun,  ///< It is run again, at most twice: at least once instead of at most once.
 };
 
-/// One run, as its function sees it. Whatever it writes outside carries the epoch; one that takes
-/// long asks the guard again before each effect.
+/// One run, as its function sees it. It must send the epoch with every external write; a long run
+/// must check the guard again before each effect.
 struct ScheduledRun {
   std::string job;
   WallTime due;
   Epoch epoch;
-  std::uint64_t attempt;  ///< Above 1: an earlier one was interrupted.
+  std::uint64_t attempt;  ///< Above 1: an earlier attempt was interrupted.
   const LeaseGuard& guard;
 };
 
@@ -47,7 +47,7 @@ struct ScheduledJob {
   MissedRuns missed = MissedRuns::kRunOnce;
   std::size_t run_all_max = 100;
   InterruptedRuns interrupted = InterruptedRuns::kSkip;
-  /// A run that starts later than this counts as missed. Longer than a change of leaders takes.
+  /// A run that starts later than this counts as missed. Must exceed a change of leaders.
   Duration tolerance = 1min;
 };
 
@@ -55,9 +55,9 @@ struct SchedulerMetrics {
   std::uint64_t started = 0;
   std::uint64_t failed = 0;       ///< Threw.
   std::uint64_t interrupted = 0;  ///< Found claimed and without an end.
-  std::uint64_t dropped = 0;      ///< Stretches of missed runs that the policy left out.
+  std::uint64_t dropped = 0;      ///< Series of missed runs that the policy omitted.
   std::uint64_t returned = 0;     ///< Claimed, but the term ended, or was to end, before the start.
-  std::uint64_t refused = 0;      ///< Times that a higher epoch had been here.
+  std::uint64_t refused = 0;      ///< Times that a higher epoch was here.
 };
 
 /// Runs jobs by the calendar, in the process that leads, each due time at most once for all leaders
@@ -66,16 +66,16 @@ struct SchedulerMetrics {
 /// (InterruptedRuns) or the time was missed (MissedRuns). A job's first due time is the first one
 /// after it was first seen, or after its cron or zone was changed.
 ///
-/// Runs take the thread of the plugins: a long one delays the other jobs and plugins, though
-/// never the heartbeat. No run is started once the term is to end or a higher epoch is known; one
-/// that is under way then is not stopped, and holds a hand-over up: it asks `guard.stopping()`.
+/// Runs use the thread of the plugins: a long run delays the other jobs and plugins, but never the
+/// heartbeat. No run is started during a hand-over or when a higher epoch is known. A run under way
+/// then is not stopped and delays the hand-over, so it should check `guard.stopping()`.
 ///
-/// add() before subscribing; metrics() from any thread.
+/// Threads: call add() before subscribing; metrics() from any.
 class Scheduler final : public CoordinatorPlugin {
  public:
   Scheduler(SyncStore& store, std::string name_space, Random random = system_random());
 
-  /// kInvalid or kNotFound when the job cannot be as described.
+  /// kInvalid or kNotFound if the job is invalid.
   [[nodiscard]] Status add(ScheduledJob job);
   [[nodiscard]] SchedulerMetrics metrics() const MUSTER_EXCLUDES(metrics_mutex_);
 

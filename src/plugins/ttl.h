@@ -15,21 +15,21 @@
 
 namespace muster {
 
-/// The JSON field `_expiresAt` in milliseconds; none when the body has no such thing.
+/// The JSON field `_expiresAt` in milliseconds; none if the body has no such field.
 [[nodiscard]] std::optional<WallTime> expiry_field(std::string_view body);
-/// What the TTL plugin leaves in the place of a record where it cannot remove at a revision.
-/// Readers take it for "no such record".
+/// Whether a body is the tombstone of the TTL plugin, for stores that cannot remove at a revision.
+/// Readers must treat it as "no such record".
 [[nodiscard]] bool is_tombstone(std::string_view body);
 
 struct TtlOptions {
-  std::string prefix;           ///< Everything under it, but no file of the coordinator itself.
+  std::string prefix;           ///< All records, but no file of the coordinator itself.
   std::size_t batch_max = 100;  ///< Records examined in one call, a read each.
   Duration interval = 10s;      ///< Between two calls.
-  Duration margin = 0s;         ///< Kept this much longer, for clocks that differ.
+  Duration margin = 0s;         ///< Kept this much longer, as clocks differ.
   /// A body's expiry; a record without one is never removed.
   std::function<std::optional<WallTime>(std::string_view)> expiry = expiry_field;
-  /// Only for stores without conditional removal: how long a tombstone stays before it is removed
-  /// for good. Unset: for ever. Setting it asks a promise of the writers, see Ttl.
+  /// Only for stores without conditional removal: how long a tombstone stays before its final
+  /// removal. Unset: for ever. Setting it requires a promise of the writers, see Ttl.
   std::optional<Duration> sweep_after;
 };
 
@@ -39,7 +39,7 @@ struct TtlMetrics {
   std::uint64_t kept = 0;        ///< Not expired, without an expiry, or already gone.
   std::uint64_t conflicts = 0;   ///< Renewed between read and removal, and so kept.
   std::uint64_t swept = 0;       ///< Tombstones removed for good.
-  std::uint64_t unresolved = 0;  ///< The store gave no clear answer; the next pass sees to it.
+  std::uint64_t unresolved = 0;  ///< The store gave no clear answer; the next pass retries.
   std::uint64_t passes = 0;      ///< Times that the end of the prefix was reached.
 };
 
@@ -80,13 +80,13 @@ class Ttl final : public CoordinatorPlugin {
   const TtlOptions options_;
   Random random_;
   std::deque<Key> page_;  ///< Listed and not yet examined; at most one page.
-  std::string next_;      ///< Where the list goes on; empty at its beginning.
+  std::string next_;      ///< Where the list continues; empty at its beginning.
   mutable Mutex metrics_mutex_;
   TtlMetrics metrics_ MUSTER_GUARDED_BY(metrics_mutex_);
 };
 
-/// The writer's side of one record with an expiry: a JSON object that it owns, under a key that
-/// is used once. One thread.
+/// The writer's side of one record with an expiry: a JSON object that it owns, under a key that is
+/// used once. Threads: one.
 class TtlRecord {
  public:
   /// Creates `prefix` + a UUID. `fields` is a JSON object, to which `_expiresAt` and `nonce` are
@@ -95,10 +95,10 @@ class TtlRecord {
                                                 std::string_view fields, Duration ttl,
                                                 Random random = system_random());
 
-  /// Moves the expiry to `ttl` from now. kNotFound: it was removed and stays so; create another.
+  /// Moves the expiry to `ttl` from now. kNotFound: the record was removed; create another.
   /// kConflict: another process wrote the record. kAmbiguous, kUnavailable: try again.
   [[nodiscard]] Status renew(Duration ttl) { return renew(ttl, fields_); }
-  /// As well with new fields.
+  /// Likewise, with new fields.
   [[nodiscard]] Status renew(Duration ttl, std::string_view fields);
 
   [[nodiscard]] const Key& key() const { return key_; }
@@ -115,7 +115,7 @@ class TtlRecord {
   Random random_;
   std::string fields_;
   Revision revision_;
-  Nonce nonce_;  ///< Of the writes that are not confirmed.
+  Nonce nonce_;  ///< Of the writes not confirmed yet.
 };
 
 }  // namespace muster

@@ -13,15 +13,15 @@
 
 namespace muster::sim {
 
-/// How badly a store and the way to it behave. Probabilities are per call; all zero is a store
-/// that is merely some milliseconds away.
+/// The faults of a store and of the network to it. Probabilities are per call; all zero means a
+/// store that is just some milliseconds away.
 struct StoreFaults {
   Duration latency_min = 2ms;
   Duration latency_max = 60ms;
   double slow = 0;  ///< One way takes up to `slow_max` instead.
   Duration slow_max = 40s;
   double request_lost = 0;          ///< Never arrives.
-  double reply_lost = 0;            ///< Takes effect, and nobody is told.
+  double reply_lost = 0;            ///< Takes effect, but the caller learns nothing.
   double error_before = 0;          ///< 500, and nothing happened.
   double error_after = 0;           ///< 500, and it happened.
   double resent_unseen = 0;         ///< A write that a proxy sent twice: it landed, and says 412.
@@ -35,33 +35,33 @@ struct StoreFaults {
   [[nodiscard]] static StoreFaults scaled(double badness);
 };
 
-/// What all processes of a simulation share: the objects, and the faults in force.
+/// State shared by all processes of a simulation: the objects, and the current faults.
 struct SharedStore {
   std::shared_ptr<MemoryObjects> objects = std::make_shared<MemoryObjects>();
   StoreFaults faults;
   bool conditional_remove = true;  ///< False: as on S3.
   bool guarded_put = false;        ///< True: as on etcd.
   bool watch = false;              ///< True: as on etcd; each push travels like a reply.
-  /// Revisions are numbers that an older copy of the store gives out again, and each answer says
-  /// how far the store has come: as on etcd.
+  /// Revisions are numbers that an older copy of the store issues again, and each answer contains
+  /// the store's latest number: as on etcd.
   bool numbered = false;
   /// A process that is cut off does not get replies that were under way, either.
   bool cut_off_is_deaf = false;
   /// Counts the moments in which the store lost its power, and with it every write that had been
   /// sent and was not yet on disk. None of them had been acknowledged or shown to anybody.
   std::uint64_t power_losses = 0;
-  /// How far the clock of each gateway is ahead, as on S3: one of them stamps a write, another one
-  /// says how old that is. Empty: nothing has an age.
+  /// How far the clock of each gateway is ahead, as on S3: one stamps a write, another one reports
+  /// its age. Empty: nothing has an age.
   std::vector<Duration> gateway_clocks{};
   [[nodiscard]] MonoTime gateway_now(World& world) const;
-  /// Told of every put when it is sent.
+  /// Called for every put when it is sent.
   std::function<void(const Key& key, const std::string& body)> on_send;
-  /// Told of every read of one object when it is sent.
+  /// Called for every read of one object when it is sent.
   std::function<void(const Key& key)> on_get;
 };
 
-/// One process's way to the shared store. Requests and replies travel in true time; a request may
-/// arrive long after its caller gave up, as it may in a real network.
+/// One process's connection to the shared store. Requests and replies travel in true time; a
+/// request may arrive long after its caller gave up, as in a real network.
 class FaultyStore final : public ObjectStore {
  public:
   FaultyStore(World& world, Process& process, std::shared_ptr<SharedStore> shared)
@@ -83,7 +83,7 @@ class FaultyStore final : public ObjectStore {
 
   /// How many calls this process has made.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
-  /// How far this process knows the store to have come, where that is numbered.
+  /// The latest revision that this process knows of, if revisions are numbers.
   [[nodiscard]] std::uint64_t seen_revision() const {
     return static_cast<std::uint64_t>(identity_.mark().floor);
   }

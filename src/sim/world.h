@@ -12,11 +12,11 @@
 
 namespace muster::sim {
 
-/// Time as nobody in the simulation can see it.
+/// Time that no process of the simulation can see.
 using TrueTime = Duration;
 
-/// One thread that plays every process, the network and the stores: a queue of events in true
-/// time. Everything that happens follows from the seed, so a run replays exactly.
+/// One thread that runs every process, the network and the stores: a queue of events in true time.
+/// The seed determines everything, so a run replays exactly.
 class World {
  public:
   explicit World(std::uint64_t seed) : random_(seed) {}
@@ -33,8 +33,8 @@ class World {
   }
   void cancel(EventId id) { events_.erase(id); }
 
-  /// Runs the events up to and including `until`, with `after_each` after every one of them, and
-  /// ends early when that returns false.
+  /// Runs the events up to and including `until`, and `after_each` after every one of them. Ends
+  /// early if that returns false.
   void run(TrueTime until, const std::function<bool()>& after_each = {});
 
  private:
@@ -48,7 +48,7 @@ class World {
 /// messages wait, its clocks go on) and killed (everything of it is dropped).
 class Process final : public Loop {
  public:
-  /// `rate` is how many seconds its boot clock shows for a true one.
+  /// `rate` is the number of seconds on its boot clock per true second.
   Process(World& world, double rate, Duration wall_offset);
   ~Process() override { kill(); }
 

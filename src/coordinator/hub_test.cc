@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -54,8 +55,14 @@ TEST(HubTest, AllPluginsOfAProcessLeadTogether) {
     plugins.push_back(std::make_shared<NotingPlugin>(std::to_string(i)));
     coordinator->subscribe(plugins.back());
   }
+  // Plugins hear of a term on their own thread, and not at all if it is being handed over by then.
+  std::atomic<bool> told{false};
+  coordinator->on_event([&](const CoordinatorEvent& event) {
+    if (std::holds_alternative<TermBeganEvent>(event)) told = true;
+  });
   coordinator->start();
-  ASSERT_TRUE(eventually([&] { return coordinator->is_leader(); }));
+  ASSERT_TRUE(eventually([&] { return told.load(); }));
+  EXPECT_TRUE(coordinator->is_leader());
   coordinator->stop();
   for (const auto& plugin : plugins) {
     EXPECT_EQ(plugin->notes, (std::vector<std::string>{"became 1", "stopped"}));

@@ -157,7 +157,7 @@ TEST_F(FilePlaceTest, AStoreWhoseDirectoryIsTakenAwaySaysSo) {
   fs::remove_all(path_);
   const auto lost = client.put("k", "2");
   ASSERT_TRUE(lost.is(Errc::kUnavailable));
-  EXPECT_THAT(lost.error().message, HasSubstr("was removed while in use"));
+  EXPECT_THAT(lost.error().message, HasSubstr("was removed or renamed while in use"));
   EXPECT_TRUE(client.get("k").is(Errc::kUnavailable)) << "that is no proof that it is absent";
   EXPECT_FALSE(fs::exists(path_)) << "anyone who removed it has a reason";
 }

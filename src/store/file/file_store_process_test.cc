@@ -254,7 +254,7 @@ TEST(FileStoreProcessTest, AFullDiskLeavesNothingBehind) {
     }
     return put.error().message;
   });
-  EXPECT_THAT(said, HasSubstr("the disk is full"));
+  EXPECT_THAT(said, HasSubstr("no space left on the disk"));
 }
 
 TEST(FileStoreProcessTest, AReadOnlyFileSystemIsOneSentence) {

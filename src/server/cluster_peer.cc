@@ -102,10 +102,10 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     });
               },
               [this](const rlog::Seal& seal, Callback<Done> done) {
-                ask_for_mark(seal, std::move(done));
+                ask_for_mark(seal, loop_.now() + kMarkLimit, std::move(done));
               },
               config_.managed()}),
-      leave_timer_(loop_),
+      move_timer_(loop_),
       term_(loop_, replica_, term_options(config_, process_, observer_),
             [this](Epoch epoch) { begin_term(epoch); }),
       candidate_(kElection, config_.candidate(),

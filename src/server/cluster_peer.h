@@ -81,6 +81,8 @@ class ClusterPeer {
  private:
   static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
   static constexpr Duration kMoveStateTimeout = 1s;
+  /// How long a move waits for servers that neither answer nor are known to be gone.
+  static constexpr Duration kMarkLimit = 20s;
   static constexpr const char* kMoveState = "/muster.v1.PeerService/MoveState";
 
   void opened(const Status& status);
@@ -97,7 +99,7 @@ class ClusterPeer {
   };
   void ask_move_state(const v1::MoveStateRequest& request, Duration timeout,
                       std::function<void(const MoveStates&)> done);
-  void ask_for_mark(const rlog::Seal& seal, Callback<Done> done);
+  void ask_for_mark(const rlog::Seal& seal, MonoTime limit, Callback<Done> done);
   void leave(const std::string& target, MonoTime limit);
   void begin_term(Epoch epoch);
   void announce();
@@ -136,7 +138,7 @@ class ClusterPeer {
   LogMover mover_;
   std::optional<rlog::Seal> seal_;  ///< The log goes on elsewhere.
   bool left_ = false;               ///< Everything is there.
-  Timer leave_timer_;
+  Timer move_timer_;
   LeaderTerm term_;
   Candidate candidate_;
   Cluster cluster_;

@@ -12,6 +12,7 @@ namespace {
 
 /// What a server is given to open the new engine and read there.
 constexpr Duration kMarkTimeout = 10s;
+constexpr Duration kMarkInterval = 1s;
 constexpr Duration kLeaveInterval = 100ms;
 /// What the others are given to read the seal. One that has not by then may be stopped.
 constexpr Duration kLeaveLimit = 10s;
@@ -92,32 +93,35 @@ void ClusterPeer::ask_move_state(const v1::MoveStateRequest& request, Duration t
   loop_.post(lifetime_.wrap(answered));
 }
 
-// One that is known to be away is not waited for: it may be why the log is moved.
-void ClusterPeer::ask_for_mark(const rlog::Seal& seal, Callback<Done> done) {
+// A server that does not answer is either slow or gone. It is asked again until its silence shows
+// which: a term may be too young to know, as after a restore, where the servers of the backup are
+// still in the log. One that is gone is left out: it may be why the log is moved.
+void ClusterPeer::ask_for_mark(const rlog::Seal& seal, MonoTime limit, Callback<Done> done) {
   v1::MoveStateRequest request;
   request.set_engine(seal.target);
   request.set_move_id(seal.move_id);
-  ask_move_state(
-      request, kMarkTimeout, [this, seal, done = std::move(done)](const MoveStates& others) {
-        for (const auto& [id, answer] : others.answers) {
-          if (answer.sees_mark()) continue;
-          return done({Errc::kConflict, "server " + id +
-                                            " does not see what this server wrote to " +
-                                            seal.target + ": " + answer.why_not() +
-                                            ". The new engine must be the same for every server"});
-        }
-        for (const auto& [id, status] : others.failures) {
-          const auto presence = admin_.reachability().presence(id, loop_.now());
-          if (presence == cluster::Presence::kAbsent) {
-            log_warn("an unreachable server was not asked whether it reaches the new engine",
-                     {{"server", id}, {"target", seal.target}});
-            continue;
-          }
-          return done({Errc::kUnavailable, "server " + id + " did not say whether it reaches " +
-                                               seal.target + ": " + status.message});
-        }
-        done(Done{});
-      });
+  ask_move_state(request, kMarkTimeout, [=, this](const MoveStates& others) {
+    for (const auto& [id, answer] : others.answers) {
+      if (answer.sees_mark()) continue;
+      return done({Errc::kConflict, "server " + id + " does not see what this server wrote to " +
+                                        seal.target + ": " + answer.why_not() +
+                                        ". The new engine must be the same for every server"});
+    }
+    const MonoTime now = loop_.now();
+    for (const auto& [id, status] : others.failures) {
+      if (admin_.reachability().presence(id, now) == cluster::Presence::kAbsent) {
+        log_warn("an unreachable server was not asked whether it reaches the new engine",
+                 {{"server", id}, {"target", seal.target}});
+        continue;
+      }
+      if (now >= limit) {
+        return done({Errc::kConflict, "server " + id + " did not say whether it reaches " +
+                                          seal.target + ": " + status.message});
+      }
+      return move_timer_.arm(kMarkInterval, [=, this] { ask_for_mark(seal, limit, done); });
+    }
+    done(Done{});
+  });
 }
 
 // Everything is there. One that has not read the seal yet needs the engine to do so, and may need
@@ -129,7 +133,7 @@ void ClusterPeer::leave(const std::string& target, MonoTime limit) {
     bool all_know = true;
     for (const auto& [id, other] : others.answers) all_know = all_know && other.sealed();
     if (all_know || loop_.now() >= limit) return on_fatal_(moved_to(target));
-    leave_timer_.arm(kLeaveInterval, [this, target, limit] { leave(target, limit); });
+    move_timer_.arm(kLeaveInterval, [this, target, limit] { leave(target, limit); });
   });
 }
 

@@ -228,8 +228,8 @@ TEST_F(BackupTest, EveryServerEndsAndNamesTheNewEngineWhicheverIsAsked) {
   ASSERT_TRUE(put_soon(there, "new", "x"));
 }
 
-// A restored log names servers that may never come back. A young term does not know which have gone:
-// the move waits until it does.
+// A restored log names servers that may never come back. A young term does not know which have
+// gone: the move waits until it does.
 TEST_F(BackupTest, AServerThatHasGoneIsNotWaitedForEvenByAYoungTerm) {
   {
     Musterd s1("s1", dir_url("a"), dir_.path());

@@ -65,7 +65,7 @@ class LeadershipCore final : public std::enable_shared_from_this<LeadershipCore>
   std::shared_ptr<const TermRules> rules_;
   Lifetime life_;                        ///< Loop thread only.
   std::shared_ptr<TermRecord> running_;  ///< Until its work has stopped. Loop thread only.
-  std::optional<Candidate::SeenLeader> told_leader_;  ///< Loop thread only.
+  std::optional<Participant::SeenLeader> told_leader_;  ///< Loop thread only.
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -6,26 +6,19 @@
 namespace muster {
 namespace {
 
-ElectionConfig election_config(const CandidateOptions& options, Random& random) {
-  ElectionConfig config;
-  config.id = options.node;
-  config.incarnation = Incarnation(random.uuid());
-  config.terms = options.timings().terms;
-  config.interval = options.renew_interval;
-  config.jitter = *options.renew_jitter;
-  config.retry_wait = std::min<Duration>(1s, options.lease / 15);
-  config.turn_wait = config.retry_wait;
-  return config;
-}
-
-ElectionDriver::Options driver_options(const std::string& name, const CandidateOptions& options) {
-  ElectionDriver::Options result;
-  result.name_space = name;
-  result.request_timeout = options.request_timeout;
-  result.heartbeat_interval = options.renew_interval;
-  result.worker_timeout = options.worker_timeout;
+Participant::Options participant_options(const std::string& name, const CandidateOptions& options) {
+  Participant::Options result;
+  result.name = name;
+  result.id = options.node;
   result.pod = options.pod;
   result.value = options.value;
+  if (!options.eligible) result.aside = to_string(CandidateState::kIneligible);
+  result.terms = options.timings().terms;
+  result.request_timeout = options.request_timeout;
+  result.heartbeat_interval = options.renew_interval;
+  result.heartbeat_jitter = *options.renew_jitter;
+  result.worker_timeout = options.worker_timeout;
+  result.list_interval = scale(options.worker_timeout, 0.45);
   return result;
 }
 
@@ -35,124 +28,42 @@ CandidateConfig machine_config(const CandidateOptions& options, const LeaderWork
   return config;
 }
 
-WorkerRecord worker_record(const std::string& name, const ElectionConfig& config,
-                           const CandidateOptions& options) {
-  WorkerRecord record;
-  record.worker = config.id;
-  record.incarnation = config.incarnation;
-  record.pod = options.pod;
-  record.plugin_name = "coordinator";
-  record.name_space = name;
-  if (!options.eligible) record.aside = to_string(CandidateState::kIneligible);
-  return record;
-}
-
 }  // namespace
 
 Candidate::Candidate(std::string name, const CandidateOptions& options, Surroundings surroundings)
-    : Candidate(std::move(name), options.filled(), surroundings,
-                election_config(options.filled(), surroundings.random)) {}
-
-Candidate::Candidate(std::string name, const CandidateOptions& filled, Surroundings& surroundings,
-                     ElectionConfig config)
     : name_(std::move(name)),
-      options_(filled),
+      options_(options.filled()),
       loop_(surroundings.loop),
-      store_(surroundings.store),
       work_(surroundings.work),
       listener_(std::move(surroundings.listener)),
-      probe_(std::move(surroundings.probe)),
-      random_(surroundings.random.next()),
-      machine_(machine_config(options_, work_), Random(random_.next())),
-      monitor_(config.incarnation),
-      driver_(loop_, store_, config, driver_options(name_, options_),
-              {.on_event = [this](const ElectionEvent& event) { on(event); },
-               .workers = [this] { return roster_.live(); },
-               .timeouts = [this] { return roster_.timeouts(); },
-               .not_before = {},
-               .on_beat = [this](MonoTime, bool failed) { after_beat(failed); }},
-              Random(random_.next())),
-      registration_(loop_, store_, driver_.keys().worker(config.id),
-                    worker_record(name_, config, options_),
-                    {.worker_timeout = options_.worker_timeout,
-                     .request_timeout = options_.request_timeout,
-                     .retry_wait = config.retry_wait,
-                     .heartbeat_interval = options_.renew_interval},
-                    {.on_duplicate = [this](const Incarnation& o) { on(DuplicateWorker{o}); },
-                     .on_error = [this](const Error& e) { on(StoreTrouble{e}); }},
-                    Random(random_.next())),
-      roster_(loop_, store_, driver_.keys(),
-              {.self = config.id,
-               .worker_timeout = options_.worker_timeout,
-               .request_timeout = options_.request_timeout,
-               .sweep_after = 10 * options_.worker_timeout},
-              {.on_change = [](std::size_t, std::size_t) {},
-               .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
-               .on_self = [this](const std::optional<Revision>& revision,
-                                 MonoTime began) { registration_.listed(revision, began); }},
-              Random(random_.next())),
-      control_(
-          loop_, store_, driver_.keys().control, config.id, options_.request_timeout,
-          {.offer = [this](const ControlCommand& command) { return is_for_me(command); },
-           .accepted = [this](const ControlCommand& command) { obey(command); },
-           .on_error = [this](const Error& e) { on(StoreTrouble{e}); },
-           .on_bad =
-               [this](const Error& error) {
-                 tell(telemetry::Trouble{telemetry::Trouble::Kind::kBadControl, error.message});
-               }}),
+      machine_(machine_config(options_, work_), Random(surroundings.random.next())),
+      participant_(participant_options(name_, options_),
+                   {.loop = loop_,
+                    .store = surroundings.store,
+                    .random = Random(surroundings.random.next()),
+                    .probe = std::move(surroundings.probe)},
+                   *this),
+      monitor_(participant_.incarnation()),
       timer_(loop_),
-      check_timer_(loop_),
-      probe_timer_(loop_) {}
-
-Candidate::~Candidate() {
-  if (guard_) guard_->close();
-}
+      check_timer_(loop_) {}
 
 void Candidate::start() {
   if (std::exchange(started_, true) || stopping_) return;
   check_timer_.arm(options_.election_interval, [this] { check(); });
-  begin();
+  participant_.start(Duration(0));
 }
 
-// A store that only pretends to compare and swap would elect two: it is refused before anything.
-void Candidate::begin() {
-  if (!probe_) return probed(Done{});
-  probe_(lifetime_.wrap([this](const Status& safe) { probed(safe); }));
+void Candidate::on_unsafe_store(const Error& why) {
+  tell(telemetry::Trouble{telemetry::Trouble::Kind::kUnsafeStore, why.message});
 }
 
-void Candidate::probed(const Status& safe) {
-  if (stopping_) return;
-  if (safe.is(Errc::kUnsupported)) {
-    return tell(telemetry::Trouble{telemetry::Trouble::Kind::kUnsafeStore, safe.error().message});
-  }
-  if (!safe) {
-    // Not reachable now: that says nothing about its fitness.
-    on(StoreTrouble{safe.error()});
-    probe_timer_.arm(failures_.until_next_probe(safe.error(), options_.renew_interval),
-                     [this] { begin(); });
-    return;
-  }
-  registration_.start(lifetime_.wrap([this] { take_part(); }));
+void Candidate::on_bad_command(const Error& why) {
+  tell(telemetry::Trouble{telemetry::Trouble::Kind::kBadControl, why.message});
 }
 
-void Candidate::take_part() {
-  if (stopping_) return;
+void Candidate::on_start() {
   took_part_ = true;
   run(machine_.start(loop_.now()));
-  watch_store();
-  driver_.start();
-}
-
-void Candidate::watch_store() {
-  if (!store_.capabilities().watch) return;
-  state_watch_ = store_.watch(driver_.keys().state, {}, [this](const WatchEvent& event) {
-    // The holder learns nothing from its own renewals, and of a replacement by its next one. After
-    // a reset nothing is known, not even whether this is the same store, so it renews at once.
-    const bool reset = event.kind == WatchEvent::Kind::kReset;
-    if (reset || !driver_.election().leads(loop_.now())) driver_.nudge();
-  });
-  control_watch_ =
-      store_.watch(driver_.keys().control, {}, [this](const WatchEvent&) { look_for_commands(); });
 }
 
 // Heartbeats look as well, and oftener unless the lease is long: then this look notices first that
@@ -161,7 +72,7 @@ void Candidate::check() {
   check_timer_.arm(options_.election_interval, [this] { check(); });
   const MonoTime now = loop_.now();
   const bool old = now - looked_at_ >= options_.election_interval / 2;
-  if (took_part_ && !stopping_ && old && !driver_.election().leads(now)) driver_.nudge();
+  if (took_part_ && !stopping_ && old && !participant_.leads_now()) participant_.nudge();
   tell(telemetry::ElectionCheck{current_leader()});
 }
 
@@ -169,7 +80,7 @@ void Candidate::stop(std::function<void()> done) {
   if (gone_) return done();
   stopped_.push_back(std::move(done));
   if (std::exchange(stopping_, true)) return;
-  probe_timer_.cancel();
+  participant_.retire();
   run(machine_.stop(loop_.now()));
 }
 
@@ -189,7 +100,7 @@ void Candidate::set_eligible(bool eligible) {
   run(machine_.set_eligible(eligible, loop_.now()));
 }
 
-void Candidate::after_beat(bool failed) {
+void Candidate::on_beat(MonoTime, bool failed) {
   store_answers_ = !failed;
   looked_at_ = loop_.now();
   // A store that answers reads and fails every write has not recovered.
@@ -198,29 +109,12 @@ void Candidate::after_beat(bool failed) {
     store_failing_ = false;
     store_trouble_.clear();
   }
-  const MonoTime now = loop_.now();
-  const auto& state = driver_.election().last_state();
-  const bool leads = driver_.election().leads(now);
-  if (leads) {
-    roster_.beat(scale(options_.worker_timeout, 0.45));
-  } else if (state && !state->workers.empty()) {
-    roster_.adopt(*state);
-  }
-  if (!failed && !stopping_) registration_.beat();
-  look_for_commands();
   look(!failed);
-}
-
-// Only who may be meant looks: a command is judged when it is first seen, and one for a term that
-// this node is about to begin must not be refused before it has.
-void Candidate::look_for_commands() {
-  const bool leads = driver_.election().leads(loop_.now());
-  if (leads || control_.owes() || machine_.paused()) control_.look();
 }
 
 // What the election knows about other leaders, for the monitor and through it for the machine.
 void Candidate::look(bool answered) {
-  const Election& election = driver_.election();
+  const Election& election = participant_.election();
   const MonoTime now = loop_.now();
   if (election.leads(now)) return publish();
   note(answered ? monitor_.observed(election.last_state(), election.epoch() > Epoch(0),
@@ -281,16 +175,9 @@ void Candidate::obey(const ControlCommand& command) {
 }
 
 void Candidate::publish() {
-  const Election& election = driver_.election();
+  participant_.publish();
   MutexLock lock(mutex_);
   shared_.state = machine_.state();
-  shared_.guard = guard_;
-  const auto& state = election.last_state();
-  const std::optional<WorkerId> leader = election.leader(loop_.now());
-  shared_.leader.reset();
-  if (leader && state) shared_.leader = SeenLeader{*leader, state->epoch, state->value};
-  shared_.leader_until = election.leader_until();
-  shared_.epoch = election.epoch();
   shared_.metrics.short_terms = machine_.short_terms();
 }
 
@@ -299,34 +186,9 @@ CandidateState Candidate::state() const {
   return shared_.state;
 }
 
-bool Candidate::leads() const {
-  MutexLock lock(mutex_);
-  return shared_.guard && shared_.guard->valid();
-}
-
-Duration Candidate::lease_left() const {
-  MutexLock lock(mutex_);
-  if (!shared_.guard || !shared_.guard->valid()) return Duration(0);
-  return std::max(Duration(0), shared_.guard->deadline() - loop_.now());
-}
-
 std::optional<WorkerId> Candidate::current_leader() const {
-  const std::optional<SeenLeader> leader = seen_leader();
+  const std::optional<Participant::SeenLeader> leader = seen_leader();
   return leader ? std::optional(leader->worker) : std::nullopt;
-}
-
-std::optional<Candidate::SeenLeader> Candidate::seen_leader() const {
-  MutexLock lock(mutex_);
-  if (const auto& guard = shared_.guard) {
-    if (!guard->valid()) return {};
-    return SeenLeader{options_.node, guard->epoch(), options_.value};
-  }
-  return loop_.now() < shared_.leader_until ? shared_.leader : std::nullopt;
-}
-
-Epoch Candidate::epoch() const {
-  MutexLock lock(mutex_);
-  return shared_.epoch;
 }
 
 telemetry::Metrics Candidate::metrics() const {

@@ -19,54 +19,43 @@ Overloaded(Fs...) -> Overloaded<Fs...>;
 
 void Candidate::on(const ElectionEvent& event) {
   const MonoTime now = loop_.now();
-  std::visit(Overloaded{
-                 [&](const BecameLeader& e) {
-                   guard_ = std::make_shared<LeaseGuard>(loop_, e.epoch, e.deadline);
-                   roster_.forget();
-                   run(machine_.became_leader(e.epoch, e.deadline, now));
-                 },
-                 [&](const LeaseRenewed& e) {
-                   if (guard_) guard_->extend(e.deadline);
-                   if (work_started_) work_.deadline_moved(e.deadline);
-                   // No earlier than the work, which has judged the same deadline just now.
-                   run(machine_.renewed(e.deadline, loop_.now()));
-                 },
-                 [&](const LostLeadership& e) {
-                   if (guard_) guard_->close();
-                   guard_.reset();
-                   roster_.forget();
-                   run(machine_.lost(e.reason, now));
-                 },
-                 [&](const LeaderChanged& e) {
-                   tell(telemetry::LeaderChanged{e.previous, e.current, e.epoch});
-                   look(true);
-                 },
-                 [&](const ElectionStarted&) { tell(telemetry::ElectionStarted{}); },
-                 [&](const StateTrouble& e) {
-                   tell(telemetry::Trouble{telemetry::Trouble::Kind::kStateDamaged, e.problem});
-                 },
-                 [&](const StoreTrouble& e) {
-                   if (e.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
-                   trouble_seen_ = true;
-                   store_trouble_ = e.error.message;
-                   const bool first = !std::exchange(store_failing_, true);
-                   failures_.note(e.error, {{"namespace", name_}, {"node", options_.node.value()}},
-                                  now,
-                                  /*told=*/first);
-                   if (first) {
-                     tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable,
-                                             e.error.message});
-                   }
-                 },
-                 [&](const DuplicateWorker& e) {
-                   tell(telemetry::Trouble{
-                       telemetry::Trouble::Kind::kDuplicateNode,
-                       "another process takes part as " + options_.node.value() + " (incarnation " +
-                           e.other.value() + "); give every node its own --id"});
-                 },
-                 [&](const Resigned&) { run(machine_.resigned(now)); },
-             },
-             event);
+  std::visit(
+      Overloaded{
+          [&](const BecameLeader& e) { run(machine_.became_leader(e.epoch, e.deadline, now)); },
+          [&](const LeaseRenewed& e) {
+            if (work_started_) work_.deadline_moved(e.deadline);
+            // No earlier than the work, which has judged the same deadline just now.
+            run(machine_.renewed(e.deadline, loop_.now()));
+          },
+          [&](const LostLeadership& e) { run(machine_.lost(e.reason, now)); },
+          [&](const LeaderChanged& e) {
+            tell(telemetry::LeaderChanged{e.previous, e.current, e.epoch});
+            look(true);
+          },
+          [&](const ElectionStarted&) { tell(telemetry::ElectionStarted{}); },
+          [&](const StateTrouble& e) {
+            tell(telemetry::Trouble{telemetry::Trouble::Kind::kStateDamaged, e.problem});
+          },
+          [&](const StoreTrouble& e) { note_failure(e.error); },
+          [&](const DuplicateWorker& e) {
+            tell(telemetry::Trouble{telemetry::Trouble::Kind::kDuplicateNode,
+                                    "another process takes part as " + options_.node.value() +
+                                        " (incarnation " + e.other.value() +
+                                        "); give every node its own --id"});
+          },
+          [&](const Resigned&) { run(machine_.resigned(now)); },
+      },
+      event);
+}
+
+void Candidate::note_failure(const Error& error) {
+  if (error.code == Errc::kConflict) return;  // Losing a race is no trouble.
+  trouble_seen_ = true;
+  store_trouble_ = error.message;
+  const bool first = !std::exchange(store_failing_, true);
+  participant_.note_failure(error, {{"namespace", name_}, {"node", options_.node.value()}},
+                            /*told=*/first);
+  if (first) tell(telemetry::Trouble{telemetry::Trouble::Kind::kStoreUnreachable, error.message});
 }
 
 void Candidate::run(CandidateActions actions) {
@@ -85,22 +74,22 @@ void Candidate::run(CandidateActions actions) {
 void Candidate::act(const candidate::Action& action) {
   std::visit(
       Overloaded{
-          [&](const candidate::SetGate& a) { driver_.set_eligible(a.open); },
+          [&](const candidate::SetGate& a) { participant_.set_eligible(a.open); },
           [&](const candidate::StartWork& a) { start_work(a.epoch); },
           [&](const candidate::StopWork& a) { stop_work(a.by); },
           [&](const candidate::EndDeadline&) {
             if (work_started_) work_.deadline_moved(loop_.now());
           },
           [&](const candidate::Resign& a) {
-            driver_.resign({.stop = a.stop,
-                            .hold_off = Duration(0),
-                            .preferred = a.preferred,
-                            .without_receipt = !a.receipt});
+            participant_.resign({.stop = a.stop,
+                                 .hold_off = Duration(0),
+                                 .preferred = a.preferred,
+                                 .without_receipt = !a.receipt});
           },
           [&](const candidate::StateChange& a) {
             const bool aside = a.to == CandidateState::kIneligible ||
                                a.to == CandidateState::kPaused || a.to == CandidateState::kBackoff;
-            registration_.stand_aside(aside ? to_string(a.to) : "");
+            participant_.stand_aside(aside ? to_string(a.to) : "");
             tell(telemetry::StateChanged{a.from, a.to});
           },
           [&](const candidate::TermBegan& a) { tell(telemetry::BecameLeader{a.epoch}); },
@@ -123,9 +112,7 @@ void Candidate::act(const candidate::Action& action) {
           },
           [&](const candidate::Stopped&) {
             check_timer_.cancel();
-            state_watch_.reset();
-            control_watch_.reset();
-            registration_.stop([this] {
+            participant_.leave([this] {
               gone_ = true;
               for (auto& done : std::exchange(stopped_, {})) done();
             });
@@ -136,17 +123,18 @@ void Candidate::act(const candidate::Action& action) {
 
 void Candidate::start_work(Epoch epoch) {
   // Lost in the meantime: the order to stop is on its way.
-  if (!guard_) return;
+  if (!participant_.guard()) return;
   term_.renew();
   work_started_ = true;
-  work_.start(epoch, guard_, term_.wrap([this] { run(machine_.work_ready(loop_.now())); }),
+  work_.start(epoch, participant_.guard(),
+              term_.wrap([this] { run(machine_.work_ready(loop_.now())); }),
               term_.wrap([this](std::string why) {
                 run(machine_.work_failed(std::move(why), loop_.now()));
               }));
 }
 
 void Candidate::stop_work(MonoTime by) {
-  if (guard_) guard_->request_stop();
+  if (const auto& guard = participant_.guard()) guard->request_stop();
   if (!work_started_) return run(machine_.work_stopped(true, loop_.now()));
   work_.stop(by, term_.wrap([this](bool receipt) {
     work_started_ = false;

@@ -27,7 +27,9 @@ class CandidateCommandTest : public ::testing::Test {
         "id-" + std::to_string(++commands), kind, Epoch(epoch), worker, {}};
     b->process->post([this, command] {
       write_control(*b->store, world.keys.control, command, b->process->now() + 5s,
-                    [](const Status& status) { EXPECT_TRUE(status.ok()); });
+                    [](const Status& status) {
+                      EXPECT_TRUE(status.ok()) << (status ? "" : status.error().message);
+                    });
     });
   }
   [[nodiscard]] std::optional<ControlAck> ack() const {
@@ -83,7 +85,7 @@ TEST_F(CandidateCommandTest, APausedNodeStaysOutUntilItIsResumed) {
 TEST_F(CandidateCommandTest, AResumeThatOvertakesTheEndOfAPauseCounts) {
   a->work->habits.ignores_stop = 1;
   command(ControlKind::kPause, 1);
-  world.run_until([&] { return a->state() == S::kStopping; }, 3s);
+  world.run_until([&] { return a->state() == S::kStopping && ack(); }, 3s);
   command(ControlKind::kResume, 1);
   world.run(30s);
   EXPECT_EQ(a->state(), S::kStandby);

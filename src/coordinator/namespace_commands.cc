@@ -11,7 +11,7 @@ namespace muster {
 
 void NamespaceCoordinator::step_down(std::optional<WorkerId> preferred, Duration hold_off,
                                      std::function<void()> done) {
-  if (stopping_ || handed_over_ || !driver_.election().leads(loop_.now())) return done();
+  if (stopping_ || handed_over_ || !participant_.leads_now()) return done();
   hand_over({.hold_off = hold_off, .preferred = std::move(preferred)},
             [this, done = std::move(done)] {
               stop_timer_.cancel();
@@ -25,35 +25,29 @@ void NamespaceCoordinator::step_down(std::optional<WorkerId> preferred, Duration
 
 void NamespaceCoordinator::set_eligible(bool eligible) {
   eligible_ = eligible;
-  driver_.set_eligible(eligible_ && !paused_);
+  participant_.set_eligible(eligible_ && !paused_);
   show_standing();
 }
 
 void NamespaceCoordinator::pause() {
   paused_ = true;
-  driver_.set_eligible(false);
+  participant_.set_eligible(false);
   show_standing();
   step_down({}, Duration(0), [] {});
 }
 
 void NamespaceCoordinator::resume() {
   paused_ = false;
-  driver_.set_eligible(eligible_);
+  participant_.set_eligible(eligible_);
   show_standing();
 }
 
 // The worker's file tells others whether it would lead, in the words of a candidate's.
 void NamespaceCoordinator::show_standing() {
-  registration_.stand_aside(!eligible_                ? "ineligible"
-                            : paused_                 ? "paused"
-                            : hold_off_timer_.armed() ? "backoff"
-                                                      : "");
-}
-
-// Only who may be meant looks: a command is judged when it is first seen, and one for a term that
-// this worker is about to begin must not be refused before it has.
-void NamespaceCoordinator::look_for_commands() {
-  if (driver_.election().leads(loop_.now()) || control_.owes() || paused_) control_.look();
+  participant_.stand_aside(!eligible_                ? "ineligible"
+                           : paused_                 ? "paused"
+                           : hold_off_timer_.armed() ? "backoff"
+                                                     : "");
 }
 
 // A command is for one term; only a paused worker may be told to resume.
@@ -62,8 +56,8 @@ bool NamespaceCoordinator::is_for_me(const ControlCommand& command) const {
   if (command.kind == ControlKind::kResume) {
     return paused_ && (!command.worker || command.worker == options_.worker_id);
   }
-  const Election& election = driver_.election();
-  return !handed_over_ && election.leads(loop_.now()) && election.term_epoch() == command.epoch;
+  return !handed_over_ && participant_.leads_now() &&
+         participant_.election().term_epoch() == command.epoch;
 }
 
 void NamespaceCoordinator::obey(const ControlCommand& command) {

@@ -14,19 +14,15 @@
 #include "coordinator/options.h"
 #include "coordinator/plugin_host.h"
 #include "core/limits/histogram.h"
-#include "elector/control.h"
-#include "elector/election_driver.h"
-#include "elector/roster.h"
-#include "elector/store_failures.h"
-#include "elector/worker_registration.h"
+#include "elector/participant.h"
 #include "store/store.h"
 
 namespace muster {
 
-/// All parts of one worker in one election, connected: the election, the worker's file, the roster,
-/// circuit breaker, contention and metrics. It belongs to one loop, so that a simulator can run it,
+/// One worker of the coordinator in one election, with plugins, circuit breaker, contention and
+/// metrics over its part in the election. It belongs to one loop, so that a simulator can run it,
 /// too; GlobalCoordinator is its interface for other threads.
-class NamespaceCoordinator {
+class NamespaceCoordinator final : private ParticipantFront {
  public:
   struct Surroundings {
     Loop& loop;
@@ -40,7 +36,6 @@ class NamespaceCoordinator {
   /// Requires: `options` has been validated.
   NamespaceCoordinator(std::string name_space, CoordinatorOptions options,
                        Surroundings surroundings);
-  ~NamespaceCoordinator();
 
   // Loop thread only.
   void start();
@@ -52,10 +47,10 @@ class NamespaceCoordinator {
   void resume();
 
   // Any thread.
-  [[nodiscard]] bool leads() const MUSTER_EXCLUDES(mutex_);
-  [[nodiscard]] Duration lease_left() const MUSTER_EXCLUDES(mutex_);
-  [[nodiscard]] std::optional<WorkerId> leader() const MUSTER_EXCLUDES(mutex_);
-  [[nodiscard]] Epoch epoch() const MUSTER_EXCLUDES(mutex_);
+  [[nodiscard]] bool leads() const { return participant_.leads(); }
+  [[nodiscard]] Duration lease_left() const { return participant_.lease_left(); }
+  [[nodiscard]] std::optional<WorkerId> leader() const;
+  [[nodiscard]] Epoch epoch() const { return participant_.epoch(); }
   [[nodiscard]] std::vector<WorkerId> workers() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] CoordinatorMetrics metrics() const MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] const WorkerId& worker_id() const { return options_.worker_id; }
@@ -65,47 +60,39 @@ class NamespaceCoordinator {
  private:
   /// State for other threads.
   struct Shared {
-    std::shared_ptr<const LeaseGuard> guard;
-    std::optional<WorkerId> leader;
-    MonoTime leader_until = MonoTime::min();
-    Epoch epoch;
     std::vector<WorkerId> workers;
     CoordinatorMetrics metrics;
   };
 
-  NamespaceCoordinator(std::string name_space, CoordinatorOptions options,
-                       Surroundings& surroundings, ElectionConfig config);
+  // What the participant asks and tells.
+  void on(const ElectionEvent& event) override;
+  void on_unsafe_store(const Error& why) override;
+  void on_start() override;
+  void on_beat(MonoTime began, bool failed) override;
+  void on_workers(std::size_t appeared, std::size_t timed_out) override;
+  MonoTime not_before(MonoTime now) override;
+  [[nodiscard]] bool paused() const override { return paused_; }
+  [[nodiscard]] bool is_for_me(const ControlCommand& command) const override;
+  void obey(const ControlCommand& command) override;
+  void on_bad_command(const Error& why) override;
 
-  void begin();
-  void probed(const Status& safe);
   void compare_timings();
-  void take_part();
-  void watch_store();
-
-  MonoTime not_before(MonoTime now);
-  void after_beat(MonoTime began, bool failed);
   void note_contention(const std::optional<ContentionEvent>& late);
   void note_breaker(const std::optional<CircuitTransition>& transition);
   void tell_outage(const CircuitTransition& closed);
-  void note_workers(std::size_t appeared, std::size_t timed_out);
   void check_plugins();
 
-  void handle(const ElectionEvent& event);
-  void on(const BecameLeader& event);
-  void on(const LeaseRenewed& event);
-  void on(const LostLeadership& event);
-  void on(const LeaderChanged& event);
-  void on(const ElectionStarted& event);
-  void on(const StateTrouble& event);
-  void on(const StoreTrouble& event);
-  void on(const DuplicateWorker& event);
-  void on(const Resigned& event);
+  void handle(const BecameLeader& event);
+  void handle(const LeaseRenewed&) {}
+  void handle(const LostLeadership& event);
+  void handle(const LeaderChanged& event);
+  void handle(const ElectionStarted& event);
+  void handle(const StateTrouble& event);
+  void handle(const StoreTrouble& event);
+  void handle(const DuplicateWorker& event);
+  void handle(const Resigned& event);
 
   void show_standing();
-  void look_for_commands();
-  [[nodiscard]] bool is_for_me(const ControlCommand& command) const;
-  void obey(const ControlCommand& command);
-
   void hand_over(ResignOptions options, std::function<void()> done);
   void report_end(Epoch epoch, LossReason reason);
   void report(TroubleEvent::Kind kind, const std::string& message);
@@ -120,25 +107,16 @@ class NamespaceCoordinator {
   CoordinatorOptions options_;
   Loop& loop_;
   ObjectStore& store_;
-  std::function<void(Callback<Done>)> probe_;
   Random random_;
   std::shared_ptr<PluginHost> host_;
-  ElectionDriver driver_;
-  WorkerRegistration registration_;
-  Roster roster_;
-  ControlReader control_;
+  Participant participant_;
   CircuitBreaker breaker_;
   ContentionDetector contention_;
-  StoreFailures failures_;
   LatencyWindow latencies_;
   Histogram election_durations_;
-  std::unique_ptr<Watch> state_watch_;
-  std::unique_ptr<Watch> control_watch_;
-  Timer start_timer_;
   Timer stop_timer_;
   Timer hold_off_timer_;
 
-  std::shared_ptr<LeaseGuard> guard_;
   std::optional<MonoTime> campaign_began_;
   std::optional<MonoTime> failing_since_;  ///< When the first of the failing beats in a row began.
   std::uint64_t trips_told_ = 0;           ///< Openings of the breaker in reported outages.

@@ -8,37 +8,28 @@
 
 namespace muster {
 
-void NamespaceCoordinator::handle(const ElectionEvent& event) {
-  std::visit([this](const auto& e) { on(e); }, event);
+void NamespaceCoordinator::on(const ElectionEvent& event) {
+  std::visit([this](const auto& e) { handle(e); }, event);
   publish();
 }
 
-void NamespaceCoordinator::on(const BecameLeader& event) {
-  guard_ = std::make_shared<LeaseGuard>(loop_, event.epoch, event.deadline);
+void NamespaceCoordinator::handle(const BecameLeader& event) {
   if (campaign_began_) {
     const Duration took = loop_.now() - *std::exchange(campaign_began_, std::nullopt);
     election_durations_.observe(took);
     count([&](CoordinatorMetrics& m) { m.election_duration = took; });
   }
-  roster_.forget();
   log_info("became leader",
            {{"namespace", name_space_}, {"epoch", std::to_string(event.epoch.value())}});
   publish();
   // Plugins that were stopped for a hand-over stay so: what is released must not be used.
-  if (!handed_over_) host_->begin_term(guard_);
+  if (!handed_over_) host_->begin_term(participant_.guard());
   host_->emit(TermBeganEvent{name_space_, event.epoch, event.deadline});
   // One that came with the answer to the acquisition, before this worker knew that it leads.
-  control_.look();
+  participant_.look_for_commands();
 }
 
-void NamespaceCoordinator::on(const LeaseRenewed& event) {
-  if (guard_) guard_->extend(event.deadline);
-}
-
-void NamespaceCoordinator::on(const LostLeadership& event) {
-  if (guard_) guard_->close();
-  guard_.reset();
-  roster_.forget();
+void NamespaceCoordinator::handle(const LostLeadership& event) {
   host_->end_term({});
   // Whether it was released is known when the store has answered.
   if (event.reason == LossReason::kReleased) {
@@ -59,7 +50,7 @@ void NamespaceCoordinator::report_end(Epoch epoch, LossReason reason) {
   host_->emit(TermEndedEvent{name_space_, epoch, reason});
 }
 
-void NamespaceCoordinator::on(const LeaderChanged& event) {
+void NamespaceCoordinator::handle(const LeaderChanged& event) {
   host_->learn_epoch(event.epoch);
   const bool other = event.current && event.current != event.previous;
   if (other) count([](CoordinatorMetrics& m) { ++m.leader_changes; });
@@ -72,29 +63,28 @@ void NamespaceCoordinator::on(const LeaderChanged& event) {
   host_->emit(LeaderChangedEvent{name_space_, event.previous, event.current, event.epoch});
 }
 
-void NamespaceCoordinator::on(const ElectionStarted&) {
+void NamespaceCoordinator::handle(const ElectionStarted&) {
   campaign_began_ = loop_.now();
   count([](CoordinatorMetrics& m) { ++m.election_count; });
 }
 
-void NamespaceCoordinator::on(const StateTrouble& event) {
+void NamespaceCoordinator::handle(const StateTrouble& event) {
   report(TroubleEvent::Kind::kStateDamaged, event.problem);
 }
 
-void NamespaceCoordinator::on(const StoreTrouble& event) {
+void NamespaceCoordinator::handle(const StoreTrouble& event) {
   if (event.error.code == Errc::kConflict) return;  // Losing a race is no trouble.
-  failures_.note(event.error,
-                 {{"namespace", name_space_}, {"epoch", std::to_string(epoch().value())}},
-                 loop_.now());
+  participant_.note_failure(
+      event.error, {{"namespace", name_space_}, {"epoch", std::to_string(epoch().value())}});
 }
 
-void NamespaceCoordinator::on(const DuplicateWorker& event) {
+void NamespaceCoordinator::handle(const DuplicateWorker& event) {
   report(TroubleEvent::Kind::kDuplicateWorker,
          "another process takes part as " + options_.worker_id.value() + " (incarnation " +
              event.other.value() + "); give every worker its own --id");
 }
 
-void NamespaceCoordinator::on(const Resigned& event) {
+void NamespaceCoordinator::handle(const Resigned& event) {
   if (releasing_) {
     report_end(*std::exchange(releasing_, std::nullopt),
                event.released ? LossReason::kReleased : LossReason::kLeftToExpire);

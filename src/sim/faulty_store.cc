@@ -55,7 +55,7 @@ void FaultyStore::call(bool writes, Deadline by, std::function<Result<T>()> effe
   if (cut_off_ || faults.down || random.chance(faults.request_lost)) return;
   const Errc failure = writes ? Errc::kAmbiguous : Errc::kUnavailable;
   const bool before = random.chance(faults.error_before);
-  const bool refused = random.chance(faults.throttled);
+  const bool refused = random.chance(faults.throttled) && (writes || !faults.throttles_writes_only);
   const bool unsettled = writes && random.chance(faults.conditional_conflict);
   const bool after = random.chance(faults.error_after);
   const bool resent = writes && random.chance(faults.resent_unseen);

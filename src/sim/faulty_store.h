@@ -28,6 +28,7 @@ struct StoreFaults {
   double conditional_conflict = 0;  ///< 409: nothing settled.
   double throttled = 0;             ///< 429, and come back in `retry_after`.
   Duration retry_after = 500ms;
+  bool throttles_writes_only = false;
   bool down = false;       ///< Nothing arrives at all.
   bool disk_full = false;  ///< Reads are answered, writes fail.
 

@@ -115,8 +115,11 @@ void OutageSim::begin_outage(Kind kind, Duration length) {
       break;
     case Kind::kThrottled:
       faults.throttled = 1;
+      faults.throttles_writes_only = random.chance(0.5);
       faults.retry_after = random.chance(0.5) ? random.between(1s, 1min) : random.between(1min, 4h);
-      what = "throttles, and asks for " + format_duration(faults.retry_after);
+      what = std::string("throttles ") +
+             (faults.throttles_writes_only ? "writes" : "all requests") + ", and asks for " +
+             format_duration(faults.retry_after);
   }
   say("the store " + what + ", for " + format_duration(length));
   shared_->faults = faults;

@@ -75,15 +75,16 @@ void Election::wait_until(MonoTime when) {
 }
 
 // However long a store asks for, the next heartbeat looks at it again, and a leader the sooner, the
-// less of its lease is left: no lease lasts longer because a store is busy. What does not pass by
-// itself is not asked about before the next heartbeat, either.
+// less of its lease is left: no lease lasts longer because a store is busy, and a store that
+// answers again before the lease ends is asked in time. What does not pass by itself is not asked
+// about before the next heartbeat, either.
 Duration Election::patience(const Error& error, MonoTime now) {
   const Duration retry = std::min(config_.retry_wait, config_.interval);
-  const Duration soon = random_.between(retry / 2, retry);
+  const Duration drawn = random_.between(retry / 2, retry);
+  const Duration third = leads(now) ? (term_->deadline - now) / 3 : Duration::max();
+  const Duration soon = std::min(drawn, std::max(third, retry / 10));
   const Duration asked = is_lasting(error.code) ? config_.interval : error.retry_after;
-  const Duration most =
-      leads(now) ? std::min(config_.interval, (term_->deadline - now) / 3) : config_.interval;
-  return std::max(soon, std::min(asked, most));
+  return std::max(soon, std::min({asked, config_.interval, third}));
 }
 
 void Election::wait_after_failure(const Error& error, MonoTime now) {

@@ -192,7 +192,9 @@ test('anyone who reads further down the timeline keeps the place', async () => {
     await page.getByText('took the leadership of namespace=billing while').waitFor();
     await grid.evaluate((element) => { element.scrollTop = 1400; });
     await reading.click();
-    await page.getByRole('button', { name: 'Close' }).click();
+    const close = page.getByRole('button', { name: 'Close' });
+    await close.click();
+    await close.waitFor({ state: 'detached' });
     const { y } = await reading.boundingBox();
     cluster.lead('s1', 'a transfer was requested.');
     await page.getByText(`${cluster.decisions.length} events`).waitFor();

@@ -129,4 +129,4 @@ probe() {
 }
 probe "&ca-file=$certificate" 'answered without an ETag'
 probe "" 'answered without an ETag' "AWS_CA_BUNDLE=$certificate"
-probe "&ca-file=$PWD/pki/ca.crt" 'SSL certificate problem'
+probe "&ca-file=$PWD/pki/ca.crt" 'certificate verify failed'

@@ -94,7 +94,7 @@ LeadershipCore::LeadershipCore(std::shared_ptr<Connection> connection, std::stri
       id_(std::move(id)) {}
 
 LeadershipCore::~LeadershipCore() {
-  Ids::instance().release(election_of(*connection_, name_), id_);
+  if (!gone_) Ids::instance().release(election_of(*connection_, name_), id_);
 }
 
 pub::Result<LeadershipCore::Core> LeadershipCore::stand(const pub::Arbiter& arbiter,
@@ -293,6 +293,7 @@ void LeadershipCore::left() {
     Core self;
     const std::lock_guard lock(mutex_);
     gone_ = true;
+    Ids::instance().release(election_of(*connection_, name_), id_);
     self.swap(self_);
     changed_.notify_all();
   });

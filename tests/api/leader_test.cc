@@ -189,6 +189,15 @@ TEST(PublicLeaderTest, IdsOfOneProcessDiffer) {
   EXPECT_TRUE(Leadership::stand(arbiter, "other", options_of(one.id())).ok());
 }
 
+TEST(PublicLeaderTest, AnIdIsFreeOnceItsHolderHasStoppedThoughTheObjectLives) {
+  const Arbiter arbiter = Arbiter::open("memory:").value();
+  Leadership one = Leadership::stand(arbiter, "n", options_of("me")).value();
+  ASSERT_TRUE(one.stop().ok());
+  Leadership again = Leadership::stand(arbiter, "n", options_of("me")).value();
+  one = Leadership::stand(arbiter, "n").value();
+  EXPECT_TRUE(Leadership::stand(arbiter, "n", options_of("me")).is(Code::kInvalid));
+}
+
 TEST(PublicLeaderTest, RefusesWhatCannotWork) {
   EXPECT_TRUE(Arbiter::open("gopher://x").is(Code::kInvalid));
   EXPECT_TRUE(Arbiter::open("file:///tmp/x?sync=perhaps").is(Code::kInvalid));

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "core/membership/lifecycle.h"
 #include "tests/sim/cluster/cluster_sim.h"
 
 namespace muster::sim {
@@ -234,10 +235,20 @@ void ClusterSim::trouble_nodes() {
   agent.process().pause(world_.now() + random.between(4s, 7s));
 }
 
+// A node that is DOWN or still joining: an operator may not want it back as it was.
+std::optional<NodeId> ClusterSim::outside_ring() {
+  std::optional<NodeId> found;
+  invariants_.reference().state().topology().for_each([&](const membership::NodeEntry& node) {
+    if (!membership::in_ring(node.state)) found = node.id;
+  });
+  return found;
+}
+
 void ClusterSim::operate() {
   Random& random = world_.random();
   if (!operator_->runs()) return;
-  const NodeId node("n" + std::to_string(random.below(kSimNodes)));
+  NodeId node("n" + std::to_string(random.below(kSimNodes)));
+  if (random.chance(0.5)) node = outside_ring().value_or(node);
   const std::uint64_t which = random.below(4);
   const bool cancel = random.chance(0.6);
   const auto virtual_nodes = static_cast<std::uint32_t>(2 + random.below(6));

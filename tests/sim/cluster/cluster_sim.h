@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,7 @@ class ClusterSim {
   void trouble_engine();
   void trouble_nodes();
   void operate();
+  [[nodiscard]] std::optional<NodeId> outside_ring();
   void heal();
 
   bool check();

@@ -124,8 +124,12 @@ void Invariants::command(const Committed& e, const cluster::Command& c,
     store_events_.push_back({revision, remove->key, {}});
   }
   heartbeats_.clear();
-  reference_.state().topology().for_each(
-      [this](const membership::NodeEntry& node) { heartbeats_[node.id] = node.heartbeats; });
+  reference_.state().topology().for_each([this](const membership::NodeEntry& node) {
+    heartbeats_[node.id] = node.heartbeats;
+    // Watchers learn of a change by its version only.
+    const Known now{node.state, node.generation, node.weight, node.drain_requested};
+    if (now != known(node.id)) violate(node.id.value() + " changed without a version");
+  });
 }
 
 // No SUSPECT and no DOWN without its full timeout; no DOWN before the leader's grace has passed,

@@ -295,6 +295,9 @@ void StoreClientHost::put(const std::string& key, Precondition when) {
                   known_[key] = *put;
                   last_written_ = setting_.world.now();
                   setting_.invariants.write_acknowledged(key, value, *put);
+                } else if (setting_.world.random().chance(0.5)) {
+                  // What the answer says of the write must agree with what is there now.
+                  return read(key);
                 }
                 next();
               });

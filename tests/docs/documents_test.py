@@ -26,7 +26,7 @@ from surroundings import ROOT, free_port
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 COMPILER = sys.argv[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 SNIPPETS = {  # What the code of a document takes for granted.
     "README.md": """

@@ -379,9 +379,14 @@ class ObserveTest(unittest.TestCase):
         tested = (MONITORING / "alerts_test.yml").read_text("utf-8")
         fired = set(re.findall(r"alertname: (\w+)\n\s+exp_alerts:\n", tested))
         self.assertEqual(alerts, fired, "each alert is fired by a test")
-        documented = (ROOT / "docs" / "observing.md").read_text("utf-8")
-        for alert in alerts:
-            self.assertIn(f"`{alert}`", documented)
+        runbook = (ROOT / "docs" / "runbook.md").read_text("utf-8")
+        entries = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", runbook, re.M | re.S))
+        self.assertEqual(alerts, set(entries), "each alert has an entry")
+        for alert, entry in entries.items():
+            self.assertRegex(entry, r"(?s)\*\*Means:\*\* .*\*\*Look at:\*\* .*\*\*Do:\*\* ", alert)
+        links = re.findall(r'alert: (\w+)\n(?:(?! +- alert).*\n)*? +runbook: "docs/runbook.md#(\w+)"',
+                           (MONITORING / "alerts.yml").read_text("utf-8"))
+        self.assertEqual({(alert, alert.lower()) for alert in alerts}, set(links), "and a link to it")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "cli/http_face.h"
+#include "cli/status_server.h"
 
 namespace muster::cli {
 namespace program_test {

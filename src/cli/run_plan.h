@@ -8,7 +8,7 @@
 #include "candidate/candidate_options.h"
 #include "candidate/supervisor.h"
 #include "cli/arbiter_options.h"
-#include "cli/http_face.h"
+#include "cli/status_server.h"
 
 namespace CLI {
 class App;

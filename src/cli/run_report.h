@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "candidate/telemetry.h"
-#include "cli/http_face.h"
+#include "cli/status_server.h"
 #include "cli/terminal.h"
 
 namespace muster::cli {

@@ -112,7 +112,7 @@ Status RunSession::open() {
 
 Status RunSession::serve_http() {
   if (!plan_.http) return Done{};
-  auto face = HttpFace::listen(*plan_.http, answers());
+  auto face = StatusServer::listen(*plan_.http, answers());
   if (!face) return face.error();
   http_ = std::move(*face);
   report_.listening(http_->address());

@@ -9,10 +9,10 @@
 #include "candidate/candidate.h"
 #include "candidate/supervised_work.h"
 #include "cli/hook.h"
-#include "cli/http_face.h"
 #include "cli/lent_terminal.h"
 #include "cli/run_plan.h"
 #include "cli/run_report.h"
+#include "cli/status_server.h"
 #include "platform/event_loop.h"
 #include "platform/signal_watch.h"
 
@@ -90,8 +90,8 @@ class RunSession {
   bool stopped_at_work_ = false;           ///< The signal came while the command ran.
   bool acquired_ = false;                  ///< Ever.
   bool stopping_ = false;
-  bool stopped_ = false;            ///< The candidate has left.
-  std::unique_ptr<HttpFace> http_;  ///< Goes first: it asks the candidate.
+  bool stopped_ = false;                ///< The candidate has left.
+  std::unique_ptr<StatusServer> http_;  ///< Goes first: it asks the candidate.
 };
 
 }  // namespace muster::cli

@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 #include "cli/event_text.h"
 #include "cli/exit_code.h"
-#include "cli/http_face.h"
 #include "cli/options.h"
+#include "cli/status_server.h"
 #include "cli/worker_options.h"
 #include "platform/signals.h"
 #include "platform/system_clock.h"
@@ -60,9 +60,9 @@ class WorkerCommand final : public Command {
     if (!hub) return hub.error();
     const auto coordinator = (*hub)->coordinator(arbiter_.name_space, options_);
     if (!coordinator) return coordinator.error();
-    std::unique_ptr<HttpFace> http;
+    std::unique_ptr<StatusServer> http;
     if (listen_) {
-      auto face = HttpFace::listen(*listen_, answers_of(*coordinator));
+      auto face = StatusServer::listen(*listen_, answers_of(*coordinator));
       if (!face) return face.error();
       http = std::move(*face);
       announce(terminal, http->address());

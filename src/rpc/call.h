@@ -15,7 +15,7 @@
 #include "rpc/status.h"
 
 namespace muster::server {
-struct Caller;
+struct CallOrigin;
 }
 
 namespace muster::rpc {
@@ -69,8 +69,8 @@ class Call {
   virtual void cut() = 0;
 
   /// The caller, once the server's access control has identified it; null before.
-  [[nodiscard]] server::Caller* caller() const { return caller_.get(); }
-  void set_caller(std::shared_ptr<server::Caller> caller) { caller_ = std::move(caller); }
+  [[nodiscard]] server::CallOrigin* caller() const { return caller_.get(); }
+  void set_caller(std::shared_ptr<server::CallOrigin> caller) { caller_ = std::move(caller); }
   /// Calls `ended` once with the outcome: the status of finish(), or CANCELLED if the client went
   /// first. All callbacks are called, in order.
   void on_ended(std::function<void(const RpcStatus&)> ended) {
@@ -89,7 +89,7 @@ class Call {
   }
 
  private:
-  std::shared_ptr<server::Caller> caller_;
+  std::shared_ptr<server::CallOrigin> caller_;
   std::vector<std::function<void(const RpcStatus&)>> on_ended_;
   std::vector<std::function<void()>> on_gone_;
 };

@@ -225,7 +225,7 @@ Status Server::start_http() {
   const Address wanted = config_.http_listen.value_or(Address{"127.0.0.1", 9002});
   // Several servers on one machine are common; only one of them can have the usual port.
   for (const std::uint16_t port : {wanted.port, std::uint16_t{0}}) {
-    server::HttpFace::Options options;
+    server::WebServer::Options options;
     options.listen.host = wanted.host;
     options.listen.port = port;
     options.page = page_;
@@ -240,7 +240,7 @@ Status Server::start_http() {
         return server::may_ask(tls, request, system_wall_now());
       };
     }
-    http_ = std::make_unique<server::HttpFace>(loop_, observer_, std::move(options));
+    http_ = std::make_unique<server::WebServer>(loop_, observer_, std::move(options));
     const auto bound = http_->start();
     if (bound) {
       http_address_ = (tls_ ? "https://" : "http://") + Address{wanted.host, *bound}.to_string();

@@ -17,9 +17,9 @@
 #include "server/rpc/rpc_server.h"
 #include "server/security/access_control.h"
 #include "server/security/tls_keeper.h"
-#include "server/web/http_face.h"
 #include "server/web/metrics.h"
 #include "server/web/observer.h"
+#include "server/web/web_server.h"
 #include "store/etcd/access_probe.h"
 #include "store/store.h"
 
@@ -102,7 +102,7 @@ class Server {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;
-  std::unique_ptr<server::HttpFace> http_;
+  std::unique_ptr<server::WebServer> http_;
   Lifetime lifetime_;
 };
 

@@ -8,7 +8,7 @@
 
 #include "sim/world.h"
 #include "store/memory/memory_store.h"
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 #include "store/store.h"
 
 namespace muster::sim {
@@ -101,7 +101,7 @@ class FaultyStore final : public ObjectStore {
   World& world_;
   Process& process_;
   std::shared_ptr<SharedStore> shared_;
-  remote::Identity identity_{"simulated store"};
+  remote::Lineage identity_{"simulated store"};
   std::uint64_t calls_ = 0;
   bool cut_off_ = false;
   Lifetime lifetime_;

@@ -55,7 +55,7 @@ class SnapshotAssembler {
   Status add_decision(std::string_view bytes);
 
   bool begun_ = false;
-  membership::TopologyImage topology_;
+  membership::TopologySnapshot topology_;
   KvRevision kv_revision_ = 0;
   ClusterState state_;
 };

@@ -123,7 +123,7 @@ void FailureDetector::judge_joining(const NodeEntry& node, Track& t, Scan& scan)
   if (in_flight(t, Proposal::kRemoval, scan.listening)) return;
   t.proposed = Proposal::kRemoval;
   t.proposed_at = scan.listening;
-  scan.verdict.decisions.push_back(
+  scan.verdict.findings.push_back(
       {RemoveJoining{observe(node), {}}, node.state, cause(node, waited, scan)});
 }
 
@@ -138,7 +138,7 @@ void FailureDetector::judge_silence(const NodeEntry& node, Track& t, Scan& scan)
     if (in_flight(t, Proposal::kSuspect, scan.listening)) return;
     t.proposed = Proposal::kSuspect;
     t.proposed_at = scan.listening;
-    scan.verdict.decisions.push_back({MarkSuspect{observe(node), {}}, node.state, why});
+    scan.verdict.findings.push_back({MarkSuspect{observe(node), {}}, node.state, why});
   } else if (may_become_down(node.state) && silence >= why.timeouts.down_after) {
     if (scan.listened < options_.leader_grace_period) {
       ++scan.verdict.held_by_grace;
@@ -170,8 +170,7 @@ void FailureDetector::release_brake(Scan& scan) {
     Track& t = tracks_[due.node->slot];
     t.proposed = Proposal::kDown;
     t.proposed_at = scan.listening;
-    scan.verdict.decisions.push_back(
-        {MarkDown{observe(*due.node), {}}, due.node->state, due.cause});
+    scan.verdict.findings.push_back({MarkDown{observe(*due.node), {}}, due.node->state, due.cause});
   }
 }
 

@@ -18,14 +18,14 @@ namespace muster::membership {
                                          const Options& options);
 
 /// A proposal for the log. It may still be refused when it is applied.
-struct Decision {
+struct Finding {
   Command command;
   NodeState from = NodeState::kUnknown;
   Cause cause;
 };
 
 struct Verdict {
-  std::vector<Decision> decisions;
+  std::vector<Finding> findings;
   std::size_t held_by_grace = 0;  ///< Due to be DOWN or removed, but the leader is too new.
   std::size_t held_by_brake = 0;  ///< Due to be DOWN, but too many others just went DOWN.
 };
@@ -48,7 +48,7 @@ class FailureDetector {
   /// A heartbeat that Topology::check_heartbeat accepted was received at `now`.
   void heartbeat(const NodeEntry& node, MonoTime now);
 
-  /// The decisions due at `now`. The brake is part of this step, so it applies from the first
+  /// The findings due at `now`. The brake is part of this step, so it applies from the first
   /// moment of a mass failure.
   [[nodiscard]] Verdict tick(const Topology& topology, MonoTime now);
 

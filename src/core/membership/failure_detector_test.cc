@@ -46,7 +46,7 @@ class FailureDetectorTest : public ::testing::Test {
   }
   Verdict tick() {
     Verdict verdict = detector_->tick(topology_, now());
-    for (const Decision& decision : verdict.decisions) {
+    for (const Finding& decision : verdict.findings) {
       verdicts_.push_back(decision);
       if (applying_) apply(decision.command);
     }
@@ -81,7 +81,7 @@ class FailureDetectorTest : public ::testing::Test {
   std::unique_ptr<FailureDetector> detector_;
   std::set<std::string> alive_;
   std::map<std::string, NodeState> reports_;
-  std::vector<Decision> verdicts_;
+  std::vector<Finding> verdicts_;
   bool applying_ = true;
   std::int64_t seconds_ = 0;
   std::int64_t skew_ = 0;  ///< How far the leader's wall clock is off.
@@ -127,13 +127,13 @@ TEST_F(FailureDetectorTest, ADecisionSaysWhatItWasBasedOn) {
   const LogTime last = topology_.log_time();
   run(90);
   ASSERT_EQ(verdicts_.size(), 2U);
-  const Decision& suspect = verdicts_[0];
+  const Finding& suspect = verdicts_[0];
   EXPECT_EQ(suspect.from, kActive);
   EXPECT_EQ(suspect.cause.last_heartbeat_at, topology_.label(last));
   EXPECT_EQ(suspect.cause.silence, 45s);
   EXPECT_EQ(suspect.cause.timeouts.suspect_after, 45s);
   EXPECT_FALSE(suspect.cause.timeouts.damped);
-  const Decision& down = verdicts_[1];
+  const Finding& down = verdicts_[1];
   ASSERT_TRUE(std::holds_alternative<MarkDown>(down.command));
   EXPECT_EQ(std::get<MarkDown>(down.command).seen.id, NodeId("n3"));
   EXPECT_EQ(std::get<MarkDown>(down.command).seen.last_heartbeat_at, last);
@@ -327,7 +327,7 @@ TEST_F(FailureDetectorTest, TheBrakeHoldsInTheVeryStepOfAMassFailure) {
   run(89);
   EXPECT_EQ(topology_.count(kSuspect), 100U);
   Verdict verdict = run(1);
-  EXPECT_EQ(verdict.decisions.size(), 20U);
+  EXPECT_EQ(verdict.findings.size(), 20U);
   EXPECT_EQ(verdict.held_by_brake, 80U);
   EXPECT_EQ(topology_.count(kDown), 20U);
   verdict = run(300);
@@ -335,7 +335,7 @@ TEST_F(FailureDetectorTest, TheBrakeHoldsInTheVeryStepOfAMassFailure) {
   EXPECT_EQ(verdict.held_by_brake, 80U);
   // One window after the DOWNs were seen, a fifth of the eighty that are left may go.
   verdict = run(1);
-  EXPECT_EQ(verdict.decisions.size(), 16U);
+  EXPECT_EQ(verdict.findings.size(), 16U);
   EXPECT_EQ(topology_.count(kDown), 36U);
 }
 
@@ -438,7 +438,7 @@ TEST_F(FailureDetectorTest, AHundredThousandNodesAreOneTick) {
   EXPECT_EQ(topology_.count(kSuspect), 100'000U);
   run(44);
   const Verdict verdict = run(1);
-  EXPECT_EQ(verdict.decisions.size(), 20'000U);
+  EXPECT_EQ(verdict.findings.size(), 20'000U);
   EXPECT_EQ(verdict.held_by_brake, 80'000U);
 }
 

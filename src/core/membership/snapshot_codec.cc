@@ -19,7 +19,7 @@ enum SnapshotField : std::uint32_t {
   kImageDrain = 9,
 };
 
-void read_field(WireReader& in, std::uint64_t& format, TopologyImage& image) {
+void read_field(WireReader& in, std::uint64_t& format, TopologySnapshot& image) {
   switch (in.field()) {
     case kImageFormat:
       format = in.number();
@@ -92,7 +92,7 @@ std::string encode_snapshot(const Topology& topology) {
 Result<Topology> decode_snapshot(std::string_view bytes) {
   const Error corrupt{Errc::kCorrupt, "the topology snapshot is damaged"};
   if (bytes.size() > kSnapshotBytesMax) return corrupt;
-  TopologyImage image;
+  TopologySnapshot image;
   std::uint64_t format = 0;
   WireReader in(bytes);
   while (in.next()) read_field(in, format, image);

@@ -86,7 +86,7 @@ Status Topology::may_propose(const Command& command) const {
   return validate_virtual_nodes(heaviest, ring->ring.virtual_nodes_per_physical);
 }
 
-Result<Topology> Topology::restore(TopologyImage image) {
+Result<Topology> Topology::restore(TopologySnapshot image) {
   Slot slots = 0;
   for (const NodeEntry& node : image.nodes) {
     if (node.slot >= kSlotsMax) return bad_image("has a slot out of range");

@@ -49,7 +49,7 @@ struct ApplyResult {
 };
 
 /// All of a topology as plain data, for snapshots.
-struct TopologyImage {
+struct TopologySnapshot {
   TopologyVersion version;
   LogTime log_time{};
   Calendar calendar;
@@ -128,7 +128,7 @@ class Topology {
   [[nodiscard]] Status may_propose(const Command& command) const;
 
   /// kCorrupt if ids or slots repeat or exceed their bounds.
-  [[nodiscard]] static Result<Topology> restore(TopologyImage image);
+  [[nodiscard]] static Result<Topology> restore(TopologySnapshot image);
 
  private:
   using Answer = Result<Outcome>;

@@ -360,7 +360,7 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
   a.registration = b.registration = 1;
   b.slot = 1;
   const auto image = [](std::vector<NodeEntry> nodes) {
-    return TopologyImage{TopologyVersion(5), at(0), {}, 1, {}, std::move(nodes), {}, {}, {}};
+    return TopologySnapshot{TopologyVersion(5), at(0), {}, 1, {}, std::move(nodes), {}, {}, {}};
   };
   EXPECT_TRUE(Topology::restore(image({a, b})));
   NodeEntry same_slot = b, same_id = a, far = b, future = b, never = b;
@@ -372,7 +372,7 @@ TEST(TopologyRestoreTest, RefusesWhatNoTopologyCanBe) {
   for (const NodeEntry& bad : {same_slot, same_id, far, future, never}) {
     EXPECT_TRUE(Topology::restore(image({a, bad})).is(Errc::kCorrupt));
   }
-  TopologyImage crowded = image({a, b});
+  TopologySnapshot crowded = image({a, b});
   crowded.departed.resize(kDepartedMax + 1);
   EXPECT_TRUE(Topology::restore(std::move(crowded)).is(Errc::kCorrupt));
 }

@@ -156,7 +156,7 @@ void AdminService::Move(const rpc::CallPtr& call, const v1::MoveRequest& request
 }
 
 void AdminService::Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request) {
-  const Caller* caller = call->caller();
+  const CallOrigin* caller = call->caller();
   if (caller != nullptr && caller->peer && caller->peer->identity.id != request.id()) {
     return call->finish(
         {rpc::Code::kPermissionDenied,

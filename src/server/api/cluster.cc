@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "server/security/caller.h"
+#include "server/security/call_origin.h"
 
 namespace muster::server {
 namespace {

@@ -196,7 +196,7 @@ void LeaderTerm::tick() {
                   [this] { tick(); });
   if (!active()) return;
   const membership::Verdict verdict = detector_->tick(replica_.state().topology(), loop_.now());
-  for (const membership::Decision& decision : verdict.decisions) propose(decision);
+  for (const membership::Finding& finding : verdict.findings) propose(finding);
   note_brake(verdict.held_by_brake);
   held_ = {{}, verdict.held_by_grace, verdict.held_by_brake};
 }
@@ -218,15 +218,15 @@ void LeaderTerm::note_brake(std::size_t held) {
   });
 }
 
-void LeaderTerm::propose(const membership::Decision& decision) {
+void LeaderTerm::propose(const membership::Finding& finding) {
   const NodeId id = std::visit(
       [](const auto& command) {
         if constexpr (requires { command.seen; }) return command.seen.id;
         return NodeId{};
       },
-      decision.command);
-  replica_.propose(cluster::ChangeTopology{decision.command, {{}, decision.cause}},
-                   [id, name = membership::name(decision.command), cause = decision.cause,
+      finding.command);
+  replica_.propose(cluster::ChangeTopology{finding.command, {{}, finding.cause}},
+                   [id, name = membership::name(finding.command), cause = finding.cause,
                     epoch = guard_->epoch()](const Result<cluster::Answer>& answer) {
                      log_info("node judged",
                               {{"node", id.value()},

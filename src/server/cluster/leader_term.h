@@ -77,7 +77,7 @@ class LeaderTerm final : public LeaderWork {
   void flush(std::function<void()> done, std::optional<cluster::Note> last = {});
   void note_brake(std::size_t held);
   void tick();
-  void propose(const membership::Decision& decision);
+  void propose(const membership::Finding& finding);
   void tree_ended();
   void retire();
   void gone();

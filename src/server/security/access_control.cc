@@ -139,8 +139,8 @@ AccessControl::AccessControl(Loop& loop, Options options)
   if (options_.limits) limits_.emplace(*options_.limits, loop_.now());
 }
 
-Result<std::shared_ptr<Caller>> AccessControl::identify(const rpc::Call& call) const {
-  auto caller = std::make_shared<Caller>();
+Result<std::shared_ptr<CallOrigin>> AccessControl::identify(const rpc::Call& call) const {
+  auto caller = std::make_shared<CallOrigin>();
   caller->host = call.remote();
   caller->forwarded = call.forwarded();
   if (options_.tls == nullptr) return caller;
@@ -156,7 +156,7 @@ Result<std::shared_ptr<Caller>> AccessControl::identify(const rpc::Call& call) c
 bool AccessControl::admit(const rpc::CallPtr& call) {
   auto caller = identify(*call);
   // Before anything is answered: an answer is there until its client takes it.
-  if (!take_place(call, caller ? **caller : Caller{.peer = nullptr, .host = call->remote()})) {
+  if (!take_place(call, caller ? **caller : CallOrigin{.peer = nullptr, .host = call->remote()})) {
     return false;
   }
   const auto what = security::call_of_method(call->method());
@@ -187,7 +187,7 @@ bool AccessControl::admit(const rpc::CallPtr& call) {
 
 // What was attempted is in the request, which is read for the record's sake.
 void AccessControl::refuse(const rpc::CallPtr& call, security::Call what,
-                           std::shared_ptr<Caller> caller, const Error& error) {
+                           std::shared_ptr<CallOrigin> caller, const Error& error) {
   const bool recorded = options_.audit != nullptr && !caller->forwarded &&
                         refusals_.bucket(caller->limit_key(""), loop_.now()).try_take(loop_.now());
   if (!recorded) return deny(call, error);
@@ -265,14 +265,14 @@ void AccessControl::count_limited(const char* reason) {
   if (options_.on_limited) options_.on_limited(reason);
 }
 
-bool AccessControl::limited(const Caller& caller) const {
+bool AccessControl::limited(const CallOrigin& caller) const {
   return limits_.has_value() && !caller.forwarded;
 }
 
 // A server takes only so many calls. Who may make any could take all of them, by beginning calls
 // and leaving them so, or by not taking their answers: a place is free when nothing of its call is
 // left. Servers pass on what others ask, and have been asked there.
-bool AccessControl::take_place(const rpc::CallPtr& call, const Caller& caller) {
+bool AccessControl::take_place(const rpc::CallPtr& call, const CallOrigin& caller) {
   if (!limited(caller) || (caller.peer && caller.peer->identity.role == Role::kServer)) return true;
   const std::string key = caller.limit_key("");
   if (!limits_->open_call(key)) {
@@ -288,7 +288,7 @@ bool AccessControl::take_place(const rpc::CallPtr& call, const Caller& caller) {
 }
 
 bool AccessControl::charge(const rpc::CallPtr& call, LimitedCall what, const std::string& subject) {
-  Caller* caller = call->caller();
+  CallOrigin* caller = call->caller();
   if (caller == nullptr) return deny(call, may_speak_for(nullptr, subject).error()), false;
   caller->subject = subject;
   if (!limited(*caller)) return true;
@@ -305,7 +305,7 @@ bool AccessControl::charge(const rpc::CallPtr& call, LimitedCall what, const std
 }
 
 bool AccessControl::open_watch(const rpc::CallPtr& call) {
-  const Caller* caller = call->caller();
+  const CallOrigin* caller = call->caller();
   if (caller == nullptr) return deny(call, may_speak_for(nullptr, "").error()), false;
   if (!limited(*caller)) return true;
   const std::string key = caller->limit_key("");
@@ -323,7 +323,7 @@ bool AccessControl::open_watch(const rpc::CallPtr& call) {
 }
 
 Status AccessControl::check_beat(const rpc::CallPtr& call, const std::string& node_id) {
-  const Caller* caller = call->caller();
+  const CallOrigin* caller = call->caller();
   if (Status allowed = may_speak_for(caller, node_id); !allowed) {
     ++counts_.denied;
     return allowed;
@@ -336,13 +336,13 @@ Status AccessControl::check_beat(const rpc::CallPtr& call, const std::string& no
 }
 
 void AccessControl::give_back_beat(const rpc::CallPtr& call, const std::string& node_id) {
-  const Caller* caller = call->caller();
+  const CallOrigin* caller = call->caller();
   if (caller == nullptr || !limited(*caller)) return;
   limits_->give_back(LimitedCall::kHeartbeat, caller->limit_key(node_id), loop_.now());
 }
 
 Status AccessControl::check_write(const rpc::CallPtr& call) {
-  const Caller* caller = call->caller();
+  const CallOrigin* caller = call->caller();
   if (caller == nullptr) return may_speak_for(nullptr, {});
   if (!limited(*caller)) return Done{};
   const auto wait = limits_->take(LimitedCall::kWrite, caller->limit_key(""), loop_.now());
@@ -376,7 +376,7 @@ void AccessControl::record(const rpc::CallPtr& call) {
 void AccessControl::audit(const rpc::Call& call, const std::string& subject,
                           const rpc::RpcStatus& status) const {
   if (status.code == rpc::Code::kResourceExhausted) return;
-  const Caller& who = *call.caller();
+  const CallOrigin& who = *call.caller();
   options_.audit->write({loop_.wall_now(), who.name(), who.host, call.method(), subject,
                          options_.position ? options_.position() : AuditLog::Position{},
                          static_cast<int>(status.code), status.message});

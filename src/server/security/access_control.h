@@ -14,7 +14,7 @@
 #include "core/security/permissions.h"
 #include "rpc/call.h"
 #include "server/security/audit_log.h"
-#include "server/security/caller.h"
+#include "server/security/call_origin.h"
 #include "server/security/tls_keeper.h"
 
 namespace muster::server {
@@ -87,11 +87,11 @@ class AccessControl {
 
   /// kDenied if the caller cannot be identified; admit() decides whether it may make the
   /// call.
-  [[nodiscard]] Result<std::shared_ptr<Caller>> identify(const rpc::Call& call) const;
-  void refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<Caller> caller,
+  [[nodiscard]] Result<std::shared_ptr<CallOrigin>> identify(const rpc::Call& call) const;
+  void refuse(const rpc::CallPtr& call, security::Call what, std::shared_ptr<CallOrigin> caller,
               const Error& error);
-  [[nodiscard]] bool limited(const Caller& caller) const;
-  [[nodiscard]] bool take_place(const rpc::CallPtr& call, const Caller& caller);
+  [[nodiscard]] bool limited(const CallOrigin& caller) const;
+  [[nodiscard]] bool take_place(const rpc::CallPtr& call, const CallOrigin& caller);
   void deny(const rpc::CallPtr& call, const Error& error);
   void count_limited(const char* reason);
   void follow(const rpc::CallPtr& call, security::Call what);

@@ -8,7 +8,7 @@
 #include "store/etcd/client.h"
 #include "store/etcd/requests.h"
 #include "store/etcd/watch_stream.h"
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 
 namespace muster {
 namespace {
@@ -97,7 +97,7 @@ class EtcdStore final : public ObjectStore {
   }
 
  private:
-  using Mark = remote::Identity::Mark;
+  using Mark = remote::Lineage::Mark;
 
   static Error no_key() { return {Errc::kInvalid, "an object needs a key that is not empty"}; }
   static Error began_before() {
@@ -178,7 +178,7 @@ class EtcdStore final : public ObjectStore {
   std::string address_;
   Loop& loop_;
   etcd::Requests requests_;
-  remote::Identity identity_;
+  remote::Lineage identity_;
   std::vector<std::weak_ptr<etcd::WatchStream>> watches_;
   Lifetime lifetime_;
   etcd::Client client_;

@@ -8,7 +8,7 @@
 #include "store/muster/requests.h"
 #include "store/muster/watch_stream.h"
 #include "store/remote/endpoint.h"
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 
 namespace muster {
 namespace {
@@ -101,7 +101,7 @@ class MusterStore final : public ObjectStore {
   }
 
  private:
-  using Mark = remote::Identity::Mark;
+  using Mark = remote::Lineage::Mark;
 
   void write(Result<v1::StorePutRequest> request, Deadline by, Callback<Revision> done) {
     send<v1::StorePutResponse>(
@@ -181,7 +181,7 @@ class MusterStore final : public ObjectStore {
   std::string address_;
   Loop& loop_;
   musterd::Requests requests_;
-  remote::Identity identity_;
+  remote::Lineage identity_;
   std::vector<std::weak_ptr<musterd::WatchStream>> watches_;
   Lifetime lifetime_;
   musterd::Client client_;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/loop.h"
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 #include "store/store.h"
 
 namespace muster::remote {
@@ -24,7 +24,7 @@ class ResumingWatch : public std::enable_shared_from_this<ResumingWatch> {
  public:
   /// Reads the history and revision of the store; an error if it has gone back, also behind
   /// `after`. With `hold`, calls that begin meanwhile wait for the answer.
-  using Mark = Identity::Mark;
+  using Mark = Lineage::Mark;
   using FindRevision = std::function<void(Mark after, bool hold, Callback<Mark> done)>;
 
   struct Setup {

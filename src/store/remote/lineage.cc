@@ -1,4 +1,4 @@
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 
 #include <algorithm>
 #include <utility>
@@ -29,7 +29,7 @@ Error unusable(Error error, bool wrote) {
   return error;
 }
 
-Status Identity::observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent) {
+Status Lineage::observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent) {
   if (broken_) return *broken_;
   if (sent.history != history_) {
     return {Errc::kUnavailable, "the store at " + address_ +
@@ -55,42 +55,42 @@ Status Identity::observe(std::uint64_t cluster_id, std::int64_t revision, const 
   return *broken_;
 }
 
-Status Identity::status() const {
+Status Lineage::status() const {
   if (broken_) return *broken_;
   return Done{};
 }
 
-std::string Identity::own(std::string_view stamped) const {
+std::string Lineage::own(std::string_view stamped) const {
   const auto [history, text] = unstamp(stamped);
   return history == history_ ? std::string(text) : std::string();
 }
 
-std::optional<Revision> Identity::own(const std::optional<Revision>& revision) const {
+std::optional<Revision> Lineage::own(const std::optional<Revision>& revision) const {
   if (!revision) return {};
   return Revision(own(revision->value()));
 }
 
-Precondition Identity::own(Precondition when) const {
+Precondition Lineage::own(Precondition when) const {
   when.revision = Revision(own(when.revision.value()));
   return when;
 }
 
-std::optional<Guard> Identity::own(std::optional<Guard> guard) const {
+std::optional<Guard> Lineage::own(std::optional<Guard> guard) const {
   if (guard) guard->when = own(std::move(guard->when));
   return guard;
 }
 
-Result<Object> Identity::stamped(Result<Object> object) const {
+Result<Object> Lineage::stamped(Result<Object> object) const {
   if (object) object->revision = Revision(stamp(history_, object->revision.value()));
   return object;
 }
 
-Result<Revision> Identity::stamped(Result<Revision> revision) const {
+Result<Revision> Lineage::stamped(Result<Revision> revision) const {
   if (revision) *revision = Revision(stamp(history_, revision->value()));
   return revision;
 }
 
-Result<ListPage> Identity::stamped(Result<ListPage> page) const {
+Result<ListPage> Lineage::stamped(Result<ListPage> page) const {
   if (!page || history_ == 0) return page;
   for (ListedObject& object : page->objects) {
     object.revision = Revision(stamp(history_, object.revision.value()));

@@ -23,11 +23,11 @@ struct Stamped {
 /// same one restored from an older copy. Then a new history begins. Its numbers are issued a second
 /// time with other meanings, so every text that a caller keeps is stamped with its history; no
 /// object has a revision of another history. Pure. Threads: one.
-class Identity {
+class Lineage {
  public:
   /// With `stop` the finding is permanent until the store is opened anew: for a caller that must
   /// not continue from another past.
-  explicit Identity(std::string address, bool stop = false)
+  explicit Lineage(std::string address, bool stop = false)
       : address_(std::move(address)), stop_(stop) {}
 
   /// The known position of the store: its history, and the highest revision in it. Take it before a

@@ -1,4 +1,4 @@
-#include "server/security/caller.h"
+#include "server/security/call_origin.h"
 
 namespace muster::server {
 namespace {
@@ -12,25 +12,25 @@ Status not_let_in() {
 
 }  // namespace
 
-std::string Caller::name() const {
+std::string CallOrigin::name() const {
   if (!peer) return "unauthenticated client at " + host;
   return std::string(to_string(peer->identity.role)) + " " + peer->identity.id;
 }
 
-std::string Caller::limit_key(std::string_view node_id) const {
+std::string CallOrigin::limit_key(std::string_view node_id) const {
   const std::string about(node_id.substr(0, kClaimedMax));
   if (!peer) return host + "/" + about;
   const std::string own = std::string(to_string(peer->identity.role)) + "/" + peer->identity.id;
   return peer->identity.role == security::Role::kNode ? own : own + "/" + about;
 }
 
-Status may_speak_for(const Caller* caller, std::string_view node_id) {
+Status may_speak_for(const CallOrigin* caller, std::string_view node_id) {
   if (caller == nullptr) return not_let_in();
   if (!caller->peer) return Done{};
   return security::may_speak_for(caller->peer->identity, node_id);
 }
 
-Status may_register(const Caller* caller, std::string_view node_id, std::string_view address) {
+Status may_register(const CallOrigin* caller, std::string_view node_id, std::string_view address) {
   if (caller == nullptr) return not_let_in();
   if (!caller->peer) return Done{};
   return security::may_register(caller->peer->identity, node_id, address);

@@ -11,7 +11,7 @@ namespace muster::server {
 
 /// The caller and the subject of a call. AccessControl creates it when it admits the call; without
 /// it, no call may speak for a node. Threads: loop thread only.
-struct Caller {
+struct CallOrigin {
   std::shared_ptr<const Peer> peer;  ///< Null in plaintext, where every caller is believed.
   std::string host;                  ///< Where the call comes from.
   bool forwarded = false;            ///< By another server, which has made these checks.
@@ -26,8 +26,8 @@ struct Caller {
 };
 
 /// Whether a caller may speak for the node, or register it there. kDenied names what differs.
-[[nodiscard]] Status may_speak_for(const Caller* caller, std::string_view node_id);
-[[nodiscard]] Status may_register(const Caller* caller, std::string_view node_id,
+[[nodiscard]] Status may_speak_for(const CallOrigin* caller, std::string_view node_id);
+[[nodiscard]] Status may_register(const CallOrigin* caller, std::string_view node_id,
                                   std::string_view address);
 
 }  // namespace muster::server

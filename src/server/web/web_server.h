@@ -17,7 +17,7 @@ namespace muster::server {
 
 /// The HTTP listener of a server, on its own thread, and the link between that thread and the loop:
 /// pictures one way, requests the other. Threads: made, used and destroyed on the loop.
-class HttpFace {
+class WebServer {
  public:
   struct Options {
     http::ServerOptions listen;
@@ -26,10 +26,10 @@ class HttpFace {
   };
 
   /// `observer` outlives this.
-  HttpFace(Loop& loop, Observer& observer, Options options);
-  ~HttpFace();
-  HttpFace(const HttpFace&) = delete;
-  HttpFace& operator=(const HttpFace&) = delete;
+  WebServer(Loop& loop, Observer& observer, Options options);
+  ~WebServer();
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
 
   /// Answers with the port.
   [[nodiscard]] Result<std::uint16_t> start();

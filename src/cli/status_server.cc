@@ -1,4 +1,4 @@
-#include "cli/http_face.h"
+#include "cli/status_server.h"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -42,13 +42,13 @@ HttpAnswers answers_of(const std::shared_ptr<GlobalCoordinator>& coordinator) {
           .name_space = coordinator->name_space()};
 }
 
-Result<std::unique_ptr<HttpFace>> HttpFace::listen(Address address, HttpAnswers answers) {
-  std::unique_ptr<HttpFace> face(new HttpFace(std::move(address), std::move(answers)));
+Result<std::unique_ptr<StatusServer>> StatusServer::listen(Address address, HttpAnswers answers) {
+  std::unique_ptr<StatusServer> face(new StatusServer(std::move(address), std::move(answers)));
   if (Status started = face->start(); !started) return started.error();
   return face;
 }
 
-HttpFace::HttpFace(Address address, HttpAnswers answers)
+StatusServer::StatusServer(Address address, HttpAnswers answers)
     : address_(std::move(address)), answers_(std::move(answers)) {
   thread_.run([this] {
     server_ = std::make_unique<http::Server>(
@@ -61,11 +61,11 @@ HttpFace::HttpFace(Address address, HttpAnswers answers)
   });
 }
 
-HttpFace::~HttpFace() {
+StatusServer::~StatusServer() {
   thread_.run([this] { server_.reset(); });
 }
 
-Status HttpFace::start() {
+Status StatusServer::start() {
   Result<std::uint16_t> port = Error{Errc::kUnavailable, "the HTTP thread did not answer"};
   thread_.run([&] {
     port = server_->start();
@@ -79,7 +79,7 @@ Status HttpFace::start() {
   return Done{};
 }
 
-http::Response HttpFace::answer(const http::Request& request) const {
+http::Response StatusServer::answer(const http::Request& request) const {
   const Status named = check_host(request.header("host"), address_, host_name());
   if (!named) return http::refusal(403, named.error().message);
   const std::string& path = request.path;
@@ -96,7 +96,7 @@ http::Response HttpFace::answer(const http::Request& request) const {
                                 "or /healthz with GET");
 }
 
-http::Response HttpFace::leader() const {
+http::Response StatusServer::leader() const {
   const HttpAnswers::Leadership now = answers_.leader();
   const auto left = to_ms(now.lease_left);
   return http::json_response(
@@ -106,7 +106,7 @@ http::Response HttpFace::leader() const {
             {"deadlineMs", left}}));
 }
 
-http::Response HttpFace::workers() const {
+http::Response StatusServer::workers() const {
   Json ids = Json::array();
   for (const WorkerId& worker : answers_.workers()) ids.push_back(worker.value());
   return http::json_response(

@@ -1,10 +1,10 @@
-#include "server/web/http_face.h"
+#include "server/web/web_server.h"
 
 #include <utility>
 
 namespace muster::server {
 
-HttpFace::HttpFace(Loop& loop, Observer& observer, Options options)
+WebServer::WebServer(Loop& loop, Observer& observer, Options options)
     : loop_(loop), observer_(observer) {
   EventLoop& http = thread_.loop();
   // What crosses over is held by the token of this object: none of it runs after its end.
@@ -45,7 +45,7 @@ HttpFace::HttpFace(Loop& loop, Observer& observer, Options options)
   });
 }
 
-HttpFace::~HttpFace() {
+WebServer::~WebServer() {
   observer_.listen({});
   observer_.set_listeners(0);
   thread_.run([this] {
@@ -55,7 +55,7 @@ HttpFace::~HttpFace() {
   });
 }
 
-Result<std::uint16_t> HttpFace::start() {
+Result<std::uint16_t> WebServer::start() {
   Result<std::uint16_t> port = Error{Errc::kUnavailable, "the HTTP thread did not answer"};
   thread_.run([&] { port = server_->start(); });
   return port;

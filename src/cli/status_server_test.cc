@@ -1,4 +1,4 @@
-#include "cli/http_face.h"
+#include "cli/status_server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,14 +29,14 @@ HttpAnswers follower(std::thread::id* asked_on = nullptr) {
           .metrics = [] { return std::string("muster_x 1\n"); }};
 }
 
-std::unique_ptr<HttpFace> listen(const std::string& address, HttpAnswers answers = follower()) {
-  auto face = HttpFace::listen(parse_http_address(address).value(), std::move(answers));
+std::unique_ptr<StatusServer> listen(const std::string& address, HttpAnswers answers = follower()) {
+  auto face = StatusServer::listen(parse_http_address(address).value(), std::move(answers));
   EXPECT_TRUE(face) << face.error().message;
   return face ? std::move(*face) : nullptr;
 }
 
 /// The whole answer, when the connection is over.
-std::string ask(const HttpFace& face, const std::string& line, const std::string& host = "") {
+std::string ask(const StatusServer& face, const std::string& line, const std::string& host = "") {
   const UniqueFd fd = testing::dial_loopback(face.address().port);
   const std::string head = line + " HTTP/1.1\r\n" + (host.empty() ? "" : "Host: " + host + "\r\n") +
                            "Connection: close\r\n\r\n";
@@ -49,7 +49,7 @@ std::string ask(const HttpFace& face, const std::string& line, const std::string
 }
 
 // The test's own thread waits in recv(): no loop of the program is needed for an answer.
-TEST(HttpFaceTest, AnswersOnAThreadOfItsOwn) {
+TEST(StatusServerTest, AnswersOnAThreadOfItsOwn) {
   std::thread::id asked_on;
   const auto face = listen("127.0.0.1:0", follower(&asked_on));
   EXPECT_THAT(ask(*face, "GET /leader"),
@@ -59,7 +59,7 @@ TEST(HttpFaceTest, AnswersOnAThreadOfItsOwn) {
   EXPECT_NE(asked_on, std::this_thread::get_id());
 }
 
-TEST(HttpFaceTest, GetAndHeadAreAnsweredAndNothingElse) {
+TEST(StatusServerTest, GetAndHeadAreAnsweredAndNothingElse) {
   const auto face = listen("127.0.0.1:0");
   EXPECT_THAT(ask(*face, "GET /metrics"),
               AllOf(StartsWith("HTTP/1.1 200 "), HasSubstr("text/plain; version=0.0.4"),
@@ -70,7 +70,7 @@ TEST(HttpFaceTest, GetAndHeadAreAnsweredAndNothingElse) {
   EXPECT_THAT(ask(*face, "POST /healthz"), StartsWith("HTTP/1.1 405 "));
 }
 
-TEST(HttpFaceTest, WhatThereIsNotIsToldFromWhatThereIs) {
+TEST(StatusServerTest, WhatThereIsNotIsToldFromWhatThereIs) {
   const auto candidate = listen("127.0.0.1:0");
   EXPECT_THAT(ask(*candidate, "GET /workers"),
               AllOf(StartsWith("HTTP/1.1 404 "),
@@ -89,7 +89,7 @@ TEST(HttpFaceTest, WhatThereIsNotIsToldFromWhatThereIs) {
 }
 
 // R38: any Host was believed.
-TEST(HttpFaceTest, WhereItListensDecidesWhichHostsItIs) {
+TEST(StatusServerTest, WhereItListensDecidesWhichHostsItIs) {
   const auto own = listen("127.0.0.1:0");
   EXPECT_THAT(ask(*own, "GET /leader", "localhost:9010"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(ask(*own, "GET /leader", "10.0.0.1:9010"), StartsWith("HTTP/1.1 403 "));
@@ -100,9 +100,9 @@ TEST(HttpFaceTest, WhereItListensDecidesWhichHostsItIs) {
   EXPECT_THAT(ask(*open, "GET /leader", "evil.example"), StartsWith("HTTP/1.1 403 "));
 }
 
-TEST(HttpFaceTest, APortThatIsTakenIsRefused) {
+TEST(StatusServerTest, APortThatIsTakenIsRefused) {
   const auto first = listen("127.0.0.1:0");
-  const auto second = HttpFace::listen(first->address(), follower());
+  const auto second = StatusServer::listen(first->address(), follower());
   ASSERT_TRUE(second.is(Errc::kUnavailable));
   EXPECT_EQ(second.error().message, "cannot listen on " + url_of(first->address()) +
                                         "; the port may be in use, or the address may not belong "

@@ -1,12 +1,12 @@
-#include "store/remote/identity.h"
+#include "store/remote/lineage.h"
 
 #include <gtest/gtest.h>
 
 namespace muster::remote {
 namespace identity_test {
 
-TEST(IdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
-  Identity identity("h:2379");
+TEST(LineageTest, AnswersThatOvertookEachOtherAreNoStepBack) {
+  Lineage identity("h:2379");
   const auto mark = identity.mark();
   EXPECT_TRUE(identity.observe(7, 12, mark));
   EXPECT_TRUE(identity.observe(7, 10, mark));
@@ -14,8 +14,8 @@ TEST(IdentityTest, AnswersThatOvertookEachOtherAreNoStepBack) {
   EXPECT_EQ(identity.history(), 0u);
 }
 
-TEST(IdentityTest, AStoreRestoredFromAnOlderCopyBeginsAnotherHistory) {
-  Identity identity("h:2379");
+TEST(LineageTest, AStoreRestoredFromAnOlderCopyBeginsAnotherHistory) {
+  Lineage identity("h:2379");
   EXPECT_TRUE(identity.observe(7, 12, {}));
   const auto before = identity.mark();
   EXPECT_TRUE(identity.observe(7, 11, before).is(Errc::kUnavailable));
@@ -26,16 +26,16 @@ TEST(IdentityTest, AStoreRestoredFromAnOlderCopyBeginsAnotherHistory) {
   EXPECT_TRUE(identity.observe(7, 12, identity.mark()));
 }
 
-TEST(IdentityTest, AnotherClusterBeginsAnotherHistory) {
-  Identity identity("h:2379");
+TEST(LineageTest, AnotherClusterBeginsAnotherHistory) {
+  Lineage identity("h:2379");
   EXPECT_TRUE(identity.observe(7, 12, {}));
   EXPECT_TRUE(identity.observe(8, 99, identity.mark()).is(Errc::kUnavailable));
   EXPECT_TRUE(identity.observe(8, 99, identity.mark()));
   EXPECT_EQ(identity.history(), 1u);
 }
 
-TEST(IdentityTest, WhoMustNotGoOnIsRefusedFromThenOn) {
-  Identity identity("h:2379", /*stop=*/true);
+TEST(LineageTest, WhoMustNotGoOnIsRefusedFromThenOn) {
+  Lineage identity("h:2379", /*stop=*/true);
   EXPECT_TRUE(identity.observe(7, 12, {}));
   EXPECT_TRUE(identity.status());
   EXPECT_TRUE(identity.observe(7, 11, identity.mark()).is(Errc::kCorrupt));
@@ -44,8 +44,8 @@ TEST(IdentityTest, WhoMustNotGoOnIsRefusedFromThenOn) {
 }
 
 // The number of a revision is given out again after a step back, and means something else.
-TEST(IdentityTest, ARevisionOfOneHistoryIsNoneOfAnother) {
-  Identity identity("h:2379");
+TEST(LineageTest, ARevisionOfOneHistoryIsNoneOfAnother) {
+  Lineage identity("h:2379");
   EXPECT_TRUE(identity.observe(7, 12, {}));
   const Revision old = *identity.stamped(Result(Revision("12")));
   EXPECT_EQ(identity.own(old.value()), "12");
@@ -56,7 +56,7 @@ TEST(IdentityTest, ARevisionOfOneHistoryIsNoneOfAnother) {
   EXPECT_EQ(identity.own(now.value()), "12");
 }
 
-TEST(IdentityTest, TheNextPageOfAListKeepsItsKeyWhateverThatIs) {
+TEST(LineageTest, TheNextPageOfAListKeepsItsKeyWhateverThatIs) {
   EXPECT_EQ(unstamp("12 a~b").text, "12 a~b");
   EXPECT_EQ(unstamp(stamp(3, "12 a~b")).text, "12 a~b");
   EXPECT_EQ(unstamp(stamp(3, "12 a~b")).history, 3u);

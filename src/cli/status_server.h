@@ -50,20 +50,20 @@ struct HttpAnswers {
 /// no authentication: loopback is the place to listen.
 ///
 /// Threads: one of its own, which serves every connection. Make and destroy on any other thread.
-class HttpFace {
+class StatusServer {
  public:
   /// Listens until this is destroyed, and calls `answers` until then.
-  [[nodiscard]] static Result<std::unique_ptr<HttpFace>> listen(Address address,
-                                                                HttpAnswers answers);
-  ~HttpFace();
-  HttpFace(const HttpFace&) = delete;
-  HttpFace& operator=(const HttpFace&) = delete;
+  [[nodiscard]] static Result<std::unique_ptr<StatusServer>> listen(Address address,
+                                                                    HttpAnswers answers);
+  ~StatusServer();
+  StatusServer(const StatusServer&) = delete;
+  StatusServer& operator=(const StatusServer&) = delete;
 
   /// With the port that was taken.
   [[nodiscard]] const Address& address() const { return address_; }
 
  private:
-  HttpFace(Address address, HttpAnswers answers);
+  StatusServer(Address address, HttpAnswers answers);
 
   [[nodiscard]] Status start();
   [[nodiscard]] http::Response answer(const http::Request& request) const;

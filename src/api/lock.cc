@@ -72,7 +72,8 @@ void LockCore::open(LockTaker::Options taker) {
         LockTaker::Deps{connection_->loop(), connection_->store(), random,
                         [this, per_call](Callback<Done> done) {
                           connection_->probe(per_call, std::move(done));
-                        }},
+                        },
+                        &connection_->lock_memory()},
         std::move(hooks));
     taker_->start();
   });

@@ -47,6 +47,7 @@ LockTaker::LockTaker(Options options, Deps deps, Hooks hooks)
       store_(deps.store),
       random_(deps.random.next()),
       probe_(std::move(deps.probe)),
+      memory_(deps.memory),
       hooks_(std::move(hooks)),
       interval_(options_.ttl / 5),
       request_timeout_(LeaseTimings::for_lease(options_.ttl, interval_).request_timeout),
@@ -166,6 +167,7 @@ void LockTaker::conduct(std::uint32_t permit, bool eligible) {
   config.jitter = interval_ / 5;
   config.retry_wait = std::min<Duration>(1s, options_.ttl / 15);
   config.turn_wait = config.retry_wait;
+  if (memory_) config.observed = memory_->recall(keys_.permit(permit), store_.history());
   ElectionDriver::Options driver;
   driver.name_space = options_.name;
   driver.root = keys_.permit(permit);
@@ -277,8 +279,22 @@ void LockTaker::follow() {
   for (Part& part : parts_) nudge(part);
 }
 
+void LockTaker::drop(std::uint32_t permit) {
+  Part& part = parts_[permit];
+  if (part.driver && memory_) {
+    const Election& election = part.driver->election();
+    const auto& state = election.last_state();
+    if (state && (state->leader || election.observed().doubted_floor)) {
+      memory_->keep(keys_.permit(permit), election.observed(), store_.history());
+    } else if (state) {
+      memory_->forget(keys_.permit(permit));
+    }
+  }
+  part = Part{};
+}
+
 void LockTaker::given_back(std::uint32_t permit, bool released) {
-  parts_[permit] = Part{};
+  drop(permit);
   perform(machine_.given_back(permit, released, loop_.now()));
 }
 
@@ -311,7 +327,7 @@ void LockTaker::end(std::optional<Status> how) {
   retry_timer_.cancel();
   watch_.reset();
   loop_.post(lifetime_.wrap([this, how = std::move(how)] {
-    for (Part& part : parts_) part.driver.reset();
+    for (std::uint32_t permit = 0; permit < parts_.size(); ++permit) drop(permit);
     hooks_.on_end(how);
   }));
 }

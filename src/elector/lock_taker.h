@@ -13,6 +13,7 @@
 #include "core/lock/lock_records.h"
 #include "elector/election_driver.h"
 #include "elector/lease_guard.h"
+#include "elector/lock_memory.h"
 #include "elector/store_failures.h"
 #include "store/store.h"
 
@@ -40,6 +41,7 @@ class LockTaker {
     Random random;
     /// Called once before anything is written: is the store safe? Empty: no probe.
     std::function<void(Callback<Done>)> probe;
+    LockMemory* memory = nullptr;  ///< Of this loop and store; null: nothing is remembered.
   };
   struct Hooks {
     /// The guard is valid as long as the lock is held; its epoch is the token.
@@ -92,6 +94,7 @@ class LockTaker {
   void on_event(std::uint32_t permit, const ElectionEvent& event);
   void on_beat(std::uint32_t permit, bool failed);
   void given_back(std::uint32_t permit, bool released);
+  void drop(std::uint32_t permit);
   void follow();
   void look_at(std::uint32_t permit);
   void fail(Error error);
@@ -106,6 +109,7 @@ class LockTaker {
   ObjectStore& store_;
   Random random_;
   std::function<void(Callback<Done>)> probe_;
+  LockMemory* const memory_;
   Hooks hooks_;
   const Duration interval_;
   const Duration request_timeout_;

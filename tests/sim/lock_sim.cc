@@ -46,6 +46,7 @@ void LockSim::start(Actor& actor) {
   const double rate = random.chance(0.5) ? (random.chance(0.5) ? 1 + kSlew : 1 - kSlew)
                                          : 1 - kSlew + 2 * kSlew * random.unit();
   ++actor.life;
+  actor.memory = LockMemory();
   actor.process = std::make_unique<Process>(world_, rate, random.between(0s, 2h));
   actor.store = std::make_unique<FaultyStore>(world_, *actor.process, shared_);
   say(&actor, "starts, clock rate " + std::to_string(rate));
@@ -86,7 +87,9 @@ void LockSim::attempt(Actor& actor) {
   say(&actor, std::string("wants ") + (actor.writes ? "to write" : "the lock") +
                   (options.once ? ", at once" : ""));
   actor.taker = std::make_unique<LockTaker>(
-      options, LockTaker::Deps{*actor.process, *actor.store, Random(random.next()), {}}, hooks);
+      options,
+      LockTaker::Deps{*actor.process, *actor.store, Random(random.next()), {}, &actor.memory},
+      hooks);
   actor.unlocked = false;
   if (patient) actor.waits_since = world_.now();
   actor.taker->start();

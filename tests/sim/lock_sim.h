@@ -42,6 +42,7 @@ class LockSim {
     bool writes = false;
     std::unique_ptr<Process> process;
     std::unique_ptr<FaultyStore> store;
+    LockMemory memory;
     std::unique_ptr<LockTaker> taker;
     std::shared_ptr<const LeaseGuard> guard;
     bool unlocked = false;

@@ -234,6 +234,18 @@ TEST_F(LockProcessTest, ALockOfAProcessThatWasKilledIsTakenAfterItsTtl) {
   EXPECT_GT(lock->token(), token);
 }
 
+TEST_F(LockProcessTest, ShortAttemptsAddUpToTheTtlOfAProcessThatWasKilled) {
+  muster::ChildProcess holder = child("2000");
+  const Token token = token_of(holder.read_line());
+  holder.kill();
+  auto lock = Lock::acquire(arbiter_, "m", lock_of(60s, 200ms));
+  for (int tries = 1; tries < 100 && lock.is(Code::kTimeout); ++tries) {
+    lock = Lock::acquire(arbiter_, "m", lock_of(60s, 200ms));
+  }
+  ASSERT_TRUE(lock.ok()) << lock.message();
+  EXPECT_GT(lock->token(), token);
+}
+
 TEST_F(LockProcessTest, AProcessThatEndsCleanlyUnlocks) {
   muster::ChildProcess holder = child("60000");
   const Token token = token_of(holder.read_line());

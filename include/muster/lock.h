@@ -80,7 +80,8 @@ class MUSTER_EXPORT Lock {
   /// for each permit, so two holders may have the same one, and a later holder may have a lower
   /// one. A reader's token says nothing about a writer's.
   [[nodiscard]] Token token() const;
-  /// Releases the lock, so that the next holder starts at once. No callback runs afterwards.
+  /// Releases the lock, so that the next holder starts at once, or where the arbiter pushes no
+  /// changes (S3), within a quarter of its ttl. No callback runs afterwards.
   ///
   /// Returns the reason if the lock had been lost before. kAmbiguous: it is not held any more, but
   /// the store has not confirmed the release; others may have to wait for the ttl. A second call

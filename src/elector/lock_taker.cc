@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "core/election/lease.h"
 
@@ -207,6 +208,7 @@ void LockTaker::act(const LockMachine::Extended& action) {
 void LockTaker::act(const LockMachine::Lost& action) {
   guard_->close();
   failed_ = lost_error(options_.name, action.reason);
+  log_warn("lock lost", {{"lock", options_.name}, {"reason", to_string(action.reason)}});
   begin_to_end();
   hooks_.on_lost(*failed_);
 }
@@ -272,7 +274,9 @@ void LockTaker::follow() {
     if (event.kind == WatchEvent::Kind::kReset) {
       for (Part& part : parts_) nudge(part);
     } else if (const auto permit = keys_.permit_of(event.key)) {
-      if (*permit < parts_.size()) nudge(parts_[*permit]);
+      // A floor that is raised only announces the state that follows.
+      const bool state = event.key.ends_with("/state.json");
+      if (state && *permit < parts_.size()) nudge(parts_[*permit]);
     }
   });
   // It may have changed before the watch began.

@@ -366,8 +366,9 @@ class Lock:
     def _begin(self) -> _library.Handle:
         if self._handle is not None and not self._handle.closed:
             raise InvalidError(Code.INVALID, f"lock {self.name} is held or waited for by this object")
-        arbiter = self._arbiter if isinstance(self._arbiter, Arbiter) else Arbiter(self._arbiter)
-        pointer = arbiter._handle.call("lock_acquire", _bytes(self.name), _library.byref(self._options))
+        if not isinstance(self._arbiter, Arbiter):
+            self._arbiter = Arbiter(self._arbiter)  # Kept, with what it knows of the lock's other holders.
+        pointer = self._arbiter._handle.call("lock_acquire", _bytes(self.name), _library.byref(self._options))
         self._handle = _library.Handle("lock", pointer, "term_free")
         return self._handle
 

@@ -65,6 +65,22 @@ typedef struct muster_leader_options {
   bool exits_on_overrun;  ///< Overrun::kExit.
 } muster_leader_options;
 
+/// The values of muster_lock_options::sharing.
+enum {
+  MUSTER_LOCK_PLAIN = 0,      ///< A mutex or a semaphore.
+  MUSTER_LOCK_SHARED = 1,     ///< A read/write lock, for reading.
+  MUSTER_LOCK_EXCLUSIVE = 2,  ///< A read/write lock, for writing.
+};
+
+/// As in muster::LockOptions; all zero means its defaults.
+typedef struct muster_lock_options {
+  size_t size;
+  int64_t ttl;       ///< 0: 6000.
+  uint32_t permits;  ///< 0: 1, or 8 of a read/write lock.
+  int sharing;
+  bool once;  ///< Does not wait for a lock that is held by others.
+} muster_lock_options;
+
 /// A leader as last seen. The arrays fit the longest id and value.
 typedef struct muster_leader {
   size_t size;
@@ -86,7 +102,7 @@ typedef struct muster_node {
 
 /// The version of the running library, such as "0.1.0".
 MUSTER_EXPORT const char* muster_version(void);
-/// Rises when a function is added; none is ever removed or changed. 1 for this header.
+/// Rises when a function is added; none is ever removed or changed. 2 for this header.
 MUSTER_EXPORT int muster_abi(void);
 
 /// MUSTER_OK for NULL.
@@ -128,8 +144,18 @@ MUSTER_EXPORT uint64_t muster_term_token(const muster_term* term);
 MUSTER_EXPORT int64_t muster_term_left(const muster_term* term);
 /// Waits until the work should stop; false if it need not stop after `at_most`.
 MUSTER_EXPORT bool muster_term_wait_stop(const muster_term* term, int64_t at_most);
-/// The work is done: the lease may be released.
+/// The work is done: the lease may be released. Unlocks a lock.
 MUSTER_EXPORT void muster_term_free(muster_term* term);
+
+/// Lock::acquire(), in the background; `options` may be NULL. The result is used like a term: it is
+/// valid while the lock is held, muster_term_wait_stop() waits until it is lost, and
+/// muster_term_free() unlocks it, or ends the attempt.
+MUSTER_EXPORT muster_term* muster_lock_acquire(const muster_arbiter* arbiter, const char* name,
+                                               const muster_lock_options* options,
+                                               muster_error** error);
+/// Waits until the lock is held. MUSTER_TIMEOUT after `at_most`: the attempt goes on, unless it was
+/// to be made once. Other errors end it, MUSTER_INVALID for wrong options among them.
+MUSTER_EXPORT bool muster_lock_wait(muster_term* lock, int64_t at_most, muster_error** error);
 
 /// Cluster::connect(); `tls` may be NULL.
 MUSTER_EXPORT muster_cluster* muster_cluster_connect(const char* servers, const muster_tls* tls,

@@ -2,6 +2,7 @@
 
 #include <muster/c.h>
 #include <muster/leader.h>
+#include <muster/lock.h>
 #include <muster/nodes.h>
 
 #include <algorithm>
@@ -14,16 +15,21 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "api/lock_attempt.h"
 
 namespace {
 
 namespace pub = muster::api_v1;
 
 constexpr std::size_t kTroublesMax = 64;
+/// Long enough for every wait, and no sum with it overflows.
+constexpr pub::Duration kYear(std::int64_t{365} * 24 * 3600 * 1'000'000'000);
 
 /// What a leadership told and nobody has fetched yet.
 struct Troubles {
@@ -51,6 +57,7 @@ struct muster_leadership {
 };
 struct muster_term {
   pub::Term term;
+  std::unique_ptr<muster::api::LockAttempt> lock;  ///< Set: this stands for a lock.
 };
 struct muster_cluster {
   pub::Cluster cluster;
@@ -149,7 +156,7 @@ const char* muster_version() {
   return pub::version();
 }
 int muster_abi() {
-  return 1;
+  return 2;
 }
 
 int muster_error_code(const muster_error* error) {
@@ -198,7 +205,7 @@ muster_leadership* muster_leadership_stand(const muster_arbiter* arbiter, const 
 muster_term* muster_leadership_wait(muster_leadership* leadership, int64_t at_most,
                                     muster_error** error) {
   return guarded<muster_term*>(error, nullptr, [&] {
-    return new muster_term{need(leadership).leadership.wait({}, duration_of(at_most)).value()};
+    return new muster_term{need(leadership).leadership.wait({}, duration_of(at_most)).value(), {}};
   });
 }
 bool muster_leadership_leader(const muster_leadership* leadership, muster_leader* leader) {
@@ -241,18 +248,24 @@ void muster_leadership_free(muster_leadership* leadership) {
 }
 
 bool muster_term_valid(const muster_term* term) {
-  return term != nullptr && term->term.valid();
+  if (term == nullptr) return false;
+  if (!term->lock) return term->term.valid();
+  return term->lock->ask([](const pub::Lock& lock) { return lock.held(); });
 }
 uint64_t muster_term_token(const muster_term* term) {
-  return term == nullptr ? 0 : term->term.token();
+  if (term == nullptr) return 0;
+  if (!term->lock) return term->term.token();
+  return term->lock->ask([](const pub::Lock& lock) { return lock.token(); });
 }
 int64_t muster_term_left(const muster_term* term) {
-  return term == nullptr ? 0 : term->term.left().count() / 1'000'000;
+  if (term == nullptr) return 0;
+  if (!term->lock) return term->term.left().count() / 1'000'000;
+  return term->lock->ask([](const pub::Lock& lock) { return lock.left(); }).count() / 1'000'000;
 }
 bool muster_term_wait_stop(const muster_term* term, int64_t at_most) {
   if (term == nullptr) return true;
   return guarded(nullptr, true, [&] {
-    const std::stop_token stop = term->term.stopping();
+    const std::stop_token stop = term->lock ? term->lock->lost() : term->term.stopping();
     std::mutex mutex;
     std::condition_variable_any never;
     std::unique_lock lock(mutex);
@@ -260,8 +273,6 @@ bool muster_term_wait_stop(const muster_term* term, int64_t at_most) {
     if (at_most < 0) {
       never.wait(lock, stop, no);
     } else {
-      // A year is long enough, and no sum with it overflows.
-      constexpr pub::Duration kYear(std::int64_t{365} * 24 * 3600 * 1'000'000'000);
       never.wait_for(lock, stop, std::min(duration_of(at_most), kYear), no);
     }
     return stop.stop_requested();
@@ -269,6 +280,30 @@ bool muster_term_wait_stop(const muster_term* term, int64_t at_most) {
 }
 void muster_term_free(muster_term* term) {
   delete term;
+}
+
+muster_term* muster_lock_acquire(const muster_arbiter* arbiter, const char* name,
+                                 const muster_lock_options* options, muster_error** error) {
+  return guarded<muster_term*>(error, nullptr, [&] {
+    pub::LockOptions wanted;
+    if (options != nullptr) {
+      if (options->ttl != 0) wanted.ttl = duration_of(options->ttl);
+      wanted.permits = options->permits;
+      if (options->sharing != MUSTER_LOCK_PLAIN) {
+        wanted.shared = options->sharing == MUSTER_LOCK_SHARED;
+      }
+      if (options->once) wanted.wait = pub::Duration(0);
+    }
+    auto lock = std::make_unique<muster::api::LockAttempt>(need(arbiter).arbiter, text(name),
+                                                           std::move(wanted));
+    return new muster_term{{}, std::move(lock)};
+  });
+}
+bool muster_lock_wait(muster_term* lock, int64_t at_most, muster_error** error) {
+  return guarded(error, false, [&] {
+    need(need(lock).lock.get()).wait(duration_of(at_most));
+    return true;
+  });
 }
 
 muster_cluster* muster_cluster_connect(const char* servers, const muster_tls* tls,

@@ -10,6 +10,7 @@
 #include "api/threads.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "elector/lock_memory.h"
 #include "elector/sync_store.h"
 #include "platform/event_loop.h"
 #include "store/store.h"
@@ -60,6 +61,8 @@ class Connection {
 
   /// One answer serves all callers. Loop thread only.
   void probe(Duration per_call, Callback<Done> done);
+  /// Loop thread only.
+  [[nodiscard]] LockMemory& lock_memory() { return lock_memory_; }
 
  private:
   Connection();
@@ -72,6 +75,7 @@ class Connection {
   std::string address_;
   Random probe_random_;
   bool found_safe_ = false;  ///< On the loop only.
+  LockMemory lock_memory_;
 };
 
 }  // namespace muster::api

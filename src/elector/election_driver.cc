@@ -12,7 +12,8 @@ ElectionDriver::ElectionDriver(Loop& loop, ObjectStore& store, ElectionConfig co
       config_(config),
       options_(std::move(options)),
       hooks_(std::move(hooks)),
-      keys_(options_.name_space),
+      keys_(options_.root.empty() ? NamespaceKeys(options_.name_space)
+                                  : NamespaceKeys::below(options_.root)),
       election_(std::move(config), random),
       timer_(loop),
       history_(store.history()) {}

@@ -17,6 +17,8 @@ class ElectionDriver {
  public:
   struct Options {
     std::string name_space = "default";
+    /// Where its objects are, with a slash at the end; empty: those of the election `name_space`.
+    std::string root{};
     Duration request_timeout = 3s;
     /// Written to metadata.json by the first worker of an election.
     Duration heartbeat_interval = 5s;

@@ -15,6 +15,11 @@ inline void write_report(muster::Token token) {
   std::fflush(stdout);
   if (++written == 3) kill(getpid(), SIGTERM);
 }
+inline bool migrate_next(muster::Token token) {
+  static int step = 0;
+  std::printf("step %d with token %llu\n", ++step, static_cast<unsigned long long>(token));
+  return step < 3;
+}
 inline void serve(const muster::Term& term) {
   std::printf("serving with token %llu\n", static_cast<unsigned long long>(term.token()));
 }

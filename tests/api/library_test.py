@@ -28,7 +28,7 @@ SYMBOLS = HERE / "symbols.txt"
 HEADERS_MOST, LINES_MOST = 16, 2500
 OBJECTS_MOST = 8  # OpenSSL, nghttp2, protobuf, zlib
 # The longest that each program of docs/library.md may be, by its title there.
-PROGRAMS = {"Work while leader": 20, "Register, list, and pick by key": 16}
+PROGRAMS = {"Work while leader": 20, "Lock with a token": 14, "Register, list, and pick by key": 16}
 
 
 def run(*words, **more):
@@ -145,6 +145,11 @@ class Programs(unittest.TestCase):
             said = self.said_by("Work while leader", folder, (r'"s3://[^"]*"', f'"file://{folder}/store"'))
             self.assertGreaterEqual(len(said), 3)
             self.assertEqual(set(said), {"report with token 1"})
+
+    def test_lock_with_a_token(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.said_by("Lock with a token", folder, (r'"s3://[^"]*"', f'"file://{folder}/store"'))
+            self.assertEqual(said, [f"step {step} with token 1" for step in (1, 2, 3)])
 
     def test_register_list_and_pick(self):
         with tempfile.TemporaryDirectory() as folder, musterd(folder) as address:

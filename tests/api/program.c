@@ -59,6 +59,49 @@ static int leads(const char* url) {
   return 0;
 }
 
+static int locks(const char* url) {
+  muster_error* error = NULL;
+  EXPECT(muster_lock_acquire(NULL, "m", NULL, &error) == NULL);
+  EXPECT(muster_error_code(error) == MUSTER_INVALID);
+  muster_error_free(error);
+  muster_arbiter* arbiter = muster_arbiter_open(url, NULL, NULL);
+  muster_term* lock = muster_lock_acquire(arbiter, "m", NULL, &error);
+  EXPECT(lock != NULL && error == NULL);
+  EXPECT(muster_lock_wait(lock, -1, &error) && muster_term_valid(lock));
+  EXPECT(muster_term_token(lock) == 1 && muster_term_left(lock) > 0);
+  EXPECT(!muster_term_wait_stop(lock, 10));
+
+  muster_lock_options once = {0};
+  once.size = sizeof once;
+  once.once = true;
+  muster_term* second = muster_lock_acquire(arbiter, "m", &once, &error);
+  EXPECT(!muster_lock_wait(second, -1, &error) && !muster_term_valid(second));
+  EXPECT(muster_error_code(error) == MUSTER_TIMEOUT && muster_term_token(second) == 0);
+  muster_error_free(error);
+  muster_term_free(second);
+
+  second = muster_lock_acquire(arbiter, "m", NULL, &error);
+  EXPECT(!muster_lock_wait(second, 10, &error) && muster_error_code(error) == MUSTER_TIMEOUT);
+  muster_error_free(error);
+  muster_term_free(lock);
+  EXPECT(muster_lock_wait(second, -1, &error) && muster_term_token(second) == 2);
+  muster_term_free(second);
+
+  once.sharing = MUSTER_LOCK_SHARED;
+  lock = muster_lock_acquire(arbiter, "rw", &once, &error);
+  second = muster_lock_acquire(arbiter, "rw", &once, &error);
+  EXPECT(muster_lock_wait(lock, -1, &error) && muster_lock_wait(second, -1, &error));
+  once.sharing = MUSTER_LOCK_EXCLUSIVE;
+  muster_term* writer = muster_lock_acquire(arbiter, "rw", &once, &error);
+  muster_arbiter_free(arbiter);
+  EXPECT(!muster_lock_wait(writer, -1, &error) && muster_error_code(error) == MUSTER_TIMEOUT);
+  muster_error_free(error);
+  muster_term_free(writer);
+  muster_term_free(second);
+  muster_term_free(lock);
+  return 0;
+}
+
 static int joins(const char* servers) {
   muster_error* error = NULL;
   muster_cluster* cluster = muster_cluster_connect(servers, NULL, &error);
@@ -85,9 +128,9 @@ static int joins(const char* servers) {
 }
 
 int main(int count, char** words) {
-  EXPECT(count == 3 && muster_abi() == 1);
+  EXPECT(count == 3 && muster_abi() == 2);
   printf("%s\n", muster_version());
   muster_error_free(NULL);
   muster_term_free(NULL);
-  return leads(words[1]) || joins(words[2]);
+  return leads(words[1]) || locks(words[1]) || joins(words[2]);
 }

@@ -28,18 +28,16 @@ bool says_nobody(const LeaderState& state) {
 }  // namespace
 
 Election::Election(ElectionConfig config, Random random)
-    : config_(std::move(config)), random_(random), longest_lease_seen_(config_.terms.lease) {}
+    : config_(std::move(config)),
+      random_(random),
+      observer_(config_.observed.lease),
+      doubted_state_(config_.observed.doubted_state),
+      doubted_floor_(config_.observed.doubted_floor),
+      doubted_since_(config_.observed.doubted_since),
+      longest_lease_seen_(config_.terms.lease) {}
 
 bool Election::leads(MonoTime now) const {
   return term_ && now < term_->deadline;
-}
-
-std::optional<Epoch> Election::term_epoch() const {
-  return term_ ? std::optional(term_->epoch) : std::nullopt;
-}
-
-std::optional<MonoTime> Election::deadline() const {
-  return term_ ? std::optional(term_->deadline) : std::nullopt;
 }
 
 std::optional<WorkerId> Election::leader(MonoTime now) const {
@@ -158,8 +156,10 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     // The writer of the state has raised the floor before: raising it from what was read then
     // could only fail, and cost the wait after a failure.
     floor_.reset();
-    doubted_state_.reset();
-    doubted_floor_.reset();
+    if (doubted_state_ != known_.revision) {
+      doubted_state_.reset();
+      doubted_floor_.reset();
+    }
     report_twin(!before.read);
     report_new_leader(before.state);
     if (state_is_lost()) {

@@ -16,6 +16,16 @@
 
 namespace muster {
 
+/// What one worker saw of the state and of the floor, for one that continues in its place: by the
+/// same clock, and in the same history of the store.
+struct ElectionObservation {
+  LeaseObserver lease;
+  /// State and floor that may hide a leader, and since when they have been unchanged.
+  std::optional<Revision> doubted_state{};
+  std::optional<Revision> doubted_floor{};
+  MonoTime doubted_since{};
+};
+
 struct ElectionConfig {
   WorkerId id;
   Incarnation incarnation;  ///< New for every start of a process.
@@ -25,6 +35,7 @@ struct ElectionConfig {
   Duration retry_wait = 1s;  ///< After a failed request, jittered by half; at most an interval.
   /// How long a worker that is not first waits for those before it, uniform from half.
   Duration turn_wait = 1s;
+  ElectionObservation observed{};
 };
 
 /// The machine's requests to its driver. One at a time: the next one comes only after the answer to
@@ -133,8 +144,12 @@ class Election {
   /// Compares the deadline with the moment of the call: there is no flag that could be stale.
   [[nodiscard]] bool leads(MonoTime now) const;
   /// The epoch of the last term, also after its deadline; none after its end.
-  [[nodiscard]] std::optional<Epoch> term_epoch() const;
-  [[nodiscard]] std::optional<MonoTime> deadline() const;
+  [[nodiscard]] std::optional<Epoch> term_epoch() const {
+    return term_ ? std::optional(term_->epoch) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<MonoTime> deadline() const {
+    return term_ ? std::optional(term_->deadline) : std::nullopt;
+  }
   /// The highest epoch of any state that this worker has seen.
   [[nodiscard]] Epoch epoch() const { return seen_epoch_; }
   /// The holder as last read or written, unless its lease, as observed here, has ended.
@@ -142,6 +157,9 @@ class Election {
   /// The time until which leader() is valid without a renewal; in the past without a known leader.
   [[nodiscard]] MonoTime leader_until() const;
   [[nodiscard]] const std::optional<LeaderState>& last_state() const { return known_.state; }
+  [[nodiscard]] ElectionObservation observed() const {
+    return {observer_, doubted_state_, doubted_floor_, doubted_since_};
+  }
   /// When wake() is due. It is due during a request, too: it detects a lapsed term.
   [[nodiscard]] MonoTime wake_at() const;
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }

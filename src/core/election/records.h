@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -119,11 +120,11 @@ inline constexpr const char* kElectionsPrefix = "plugin=coordinator/namespace=";
 /// The keys of an election's objects, in the layout of existing deployments, for mixed fleets.
 struct NamespaceKeys {
   explicit NamespaceKeys(const std::string& name)
-      : root(kElectionsPrefix + name + "/"),
-        state(root + "state.json"),
-        metadata(root + "metadata.json"),
-        control(root + "control.json"),
-        workers(root + "workers/") {}
+      : NamespaceKeys(Root{kElectionsPrefix + name + "/"}) {}
+  /// The keys of an election below `root`, which ends with a slash: those of no user's election.
+  [[nodiscard]] static NamespaceKeys below(std::string root) {
+    return NamespaceKeys(Root{std::move(root)});
+  }
 
   [[nodiscard]] std::string worker(const WorkerId& id) const {
     return workers + "worker=" + id.value() + ".json";
@@ -136,6 +137,17 @@ struct NamespaceKeys {
   std::string metadata;
   std::string control;
   std::string workers;
+
+ private:
+  struct Root {
+    std::string path;
+  };
+  explicit NamespaceKeys(Root place)
+      : root(std::move(place.path)),
+        state(root + "state.json"),
+        metadata(root + "metadata.json"),
+        control(root + "control.json"),
+        workers(root + "workers/") {}
 };
 
 /// Names become parts of keys: 1–128 of letters, digits and `-_.:@`, so no id can escape its place.

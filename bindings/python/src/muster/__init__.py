@@ -28,8 +28,8 @@ from . import _library
 from ._library import Code, Error, InvalidError, TimeoutError, UnavailableError  # noqa: A004
 
 __all__ = [
-    "Arbiter", "Cluster", "Code", "Directory", "Error", "InvalidError", "Leader", "Leadership", "Membership",
-    "Node", "NodeKind", "NodeState", "Term", "TimeoutError", "UnavailableError", "lead", "version",
+    "Arbiter", "Cluster", "Code", "Directory", "Error", "InvalidError", "Leader", "Leadership", "Lock",
+    "Membership", "Node", "NodeKind", "NodeState", "Term", "TimeoutError", "UnavailableError", "lead", "version",
 ]
 
 T = TypeVar("T")
@@ -316,6 +316,130 @@ async def _finish(call: Callable[[], None]) -> None:
     except asyncio.CancelledError:
         await running
         raise
+
+
+class Lock:
+    """A mutex, a semaphore or a read/write lock, held while the block runs: `with Lock(arbiter, name) as lock`, or
+    `async with`. It may be taken again and again, by one thread at a time: threads make a Lock each.
+
+    Not guaranteed: that work has stopped when the lock is lost, or an order among those that wait. What must never
+    happen twice carries `token` to the resource, and the resource refuses lower ones.
+    """
+
+    def __init__(
+        self,
+        arbiter: Arbiter | str,
+        name: str,
+        *,
+        ttl: float = 6.0,
+        permits: int = 0,
+        shared: bool | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        """`arbiter` is an Arbiter or an address. `ttl`: a holder that was silent for this time loses the lock.
+        `permits`: how many may hold it at once; 1 is a mutex (the default), more is a semaphore. `shared`: a
+        read/write lock, True for reading beside at most `permits` others (default: 8), False for writing alone.
+        `timeout` bounds the wait (TimeoutError); 0 tries once. `permits`, and whether `shared` is given, must be
+        the same in every process.
+        """
+        self.name = name
+        self.token = 0
+        """Of the last time that it was held. Rises with every holder of a mutex, and with every writer."""
+        self._arbiter = arbiter
+        self._timeout = timeout
+        sharing = 0 if shared is None else 1 if shared else 2
+        self._options = _library.LockOptions(
+            _library.ctypes.sizeof(_library.LockOptions),
+            max(1, _library.milliseconds(ttl)),
+            permits,
+            sharing,
+            timeout == 0,
+        )
+        if self._options.permits != permits:
+            raise InvalidError(Code.INVALID, f"lock {name}: {permits} is no number of permits")
+        self._handle: _library.Handle | None = None
+
+    def acquire(self) -> None:
+        """Waits until the lock is held."""
+        self._finish_acquiring(self._begin())
+
+    def _begin(self) -> _library.Handle:
+        if self._handle is not None and not self._handle.closed:
+            raise InvalidError(Code.INVALID, f"lock {self.name} is held or waited for by this object")
+        if not isinstance(self._arbiter, Arbiter):
+            self._arbiter = Arbiter(self._arbiter)  # Kept, with what it knows of the lock's other holders.
+        pointer = self._arbiter._handle.call("lock_acquire", _bytes(self.name), _library.byref(self._options))
+        self._handle = _library.Handle("lock", pointer, "term_free")
+        return self._handle
+
+    def _finish_acquiring(self, handle: _library.Handle) -> None:
+        try:
+            self._wait(handle)
+            self.token = handle.call("term_token")
+        except BaseException:
+            handle.close()
+            raise
+
+    def _wait(self, handle: _library.Handle) -> None:
+        def once(left: float) -> bool | None:
+            try:
+                return bool(handle.call("lock_wait", _library.milliseconds(left)))
+            except TimeoutError:
+                return None
+
+        if self._options.once:
+            handle.call("lock_wait", -1)  # The answer comes with the first look.
+        elif not _in_slices(once, self._timeout, lambda: False):
+            handle.call("lock_wait", 0)  # For its error, or a lock that has just been taken.
+
+    def release(self) -> None:
+        """Unlocks, so that the next holder starts at once. Again: nothing."""
+        if self._handle is not None:
+            self._handle.close()
+
+    @property
+    def held(self) -> bool:
+        """True while this process holds the lock, compared with the clock at this moment."""
+        try:
+            return self._handle is not None and not self._handle.closed and bool(self._handle.call("term_valid"))
+        except InvalidError:
+            return False  # Released meanwhile.
+
+    @property
+    def left(self) -> float:
+        """How many seconds the lock is held without another renewal; 0.0 once it is not."""
+        return self._handle.call("term_left") / 1000 if self._handle is not None and self.held else 0.0
+
+    def wait_lost(self, timeout: float | None = None) -> bool:
+        """Waits until the lock is lost; False: it was not within the time, or was released."""
+        handle = self._handle
+        if handle is None:
+            return False
+
+        def wait(left: float) -> bool | None:
+            return handle.call("term_wait_stop", _library.milliseconds(left)) or None
+
+        return bool(_in_slices(wait, timeout, lambda: handle.closed))
+
+    def __enter__(self) -> Lock:
+        self.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    async def __aenter__(self) -> Lock:
+        handle = self._begin()
+        try:
+            await _in_thread(lambda: self._finish_acquiring(handle))
+        except BaseException:
+            # Also ends the wait of the thread, whose task may have been cancelled.
+            await _finish(self.release)
+            raise
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await _finish(self.release)
 
 
 class Cluster(_Owned):

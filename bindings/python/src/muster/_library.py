@@ -11,7 +11,7 @@ from ctypes import POINTER, Structure, byref, c_bool, c_char, c_char_p, c_int, c
 from ctypes import c_uint32, c_uint64, c_void_p
 from typing import Any, Callable
 
-ABI = 1
+ABI = 2
 """The oldest library that has every function used here, as muster_abi() counts."""
 
 
@@ -75,6 +75,16 @@ class LeaderOptions(Structure):
     ]
 
 
+class LockOptions(Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("ttl", c_int64),
+        ("permits", c_uint32),
+        ("sharing", c_int),
+        ("once", c_bool),
+    ]
+
+
 class LeaderSeen(Structure):
     _fields_ = [("size", c_size_t), ("token", c_uint64), ("id", c_char * 129), ("value", c_char * 1025)]
 
@@ -114,6 +124,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "term_left": (c_int64, [c_void_p]),
     "term_wait_stop": (c_bool, [c_void_p, c_int64]),
     "term_free": (None, [c_void_p]),
+    "lock_acquire": (c_void_p, [c_void_p, c_char_p, POINTER(LockOptions), _ERROR]),
+    "lock_wait": (c_bool, [c_void_p, c_int64, _ERROR]),
     "cluster_connect": (c_void_p, [c_char_p, POINTER(TlsFiles), _ERROR]),
     "cluster_free": (None, [c_void_p]),
     "membership_join": (c_void_p, [c_void_p, POINTER(NodeRecord), _ERROR]),

@@ -3,6 +3,7 @@
 #include <future>
 #include <utility>
 
+#include "api/store_schemes.h"
 #include "platform/doorbell.h"
 #include "platform/system_clock.h"
 #include "store/open/open.h"
@@ -31,13 +32,18 @@ void Connection::end(Connection* connection) {
 
 pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tls& tls) {
   quiet_log();
+  // The program's own code may block and start threads, so it opens its store before there is a
+  // loop.
+  const auto own = open_registered(url, tls);
+  if (own && !*own) return to_public(own->error());
   const SignalsBlocked blocked;
   std::shared_ptr<Connection> connection(new Connection(), &Connection::end);
   Status opened = Done{};
   connection->loop_.run([&] {
     StoreOptions options;
     options.tls = {tls.ca_file, tls.cert_file, tls.key_file};
-    auto store = open_store(url, connection->loop(), options);
+    auto store = own ? Result<std::unique_ptr<ObjectStore>>((*own)->on(connection->loop()))
+                     : open_store(url, connection->loop(), options);
     if (!store) {
       opened = store.error();
       return;

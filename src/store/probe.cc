@@ -124,8 +124,26 @@ class Probe : public std::enable_shared_from_this<Probe> {
           if (replaced)
             return unsafe("revision of an absent object",
                           "a write at the revision of a removed object was accepted");
-          expect_absent("revision of an absent object", &Probe::accept);
+          expect_absent("revision of an absent object", &Probe::create_anew);
         });
+  }
+
+  void create_anew() {
+    const std::string anew = body("created anew");
+    put(anew, Precondition::absent(), "create anew", [this, anew](const Result<Revision>& made) {
+      if (!made) {
+        return refused("create anew", anew, [this] {
+          unsafe("create anew", "an object that had been removed could not be created again");
+        });
+      }
+      if (*made == first_ || *made == current_) {
+        return unsafe("create anew",
+                      "an object that was made anew got the revision of a removed one");
+      }
+      written_ = anew;
+      current_ = *made;
+      expect_current("create anew", &Probe::accept);
+    });
   }
 
   void accept() { finish(Done{}); }
@@ -177,6 +195,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (result || result.is(Errc::kConflict) || result.is(Errc::kNotFound) ||
           result.is(Errc::kUnchanged))
         return judge(result);
+      // Only an answer can break the rules of the interface.
+      if (result.is(Errc::kCorrupt)) return self->unsafe(step, result.error().message);
       self->no_verdict(step, result.error());
     };
   }

@@ -82,6 +82,16 @@ TEST(OwnStoreTest, ASchemeThatIsTakenMalformedOrBuiltInIsRefused) {
   EXPECT_TRUE(register_scheme("empty", nullptr).is(Code::kInvalid));
 }
 
+TEST(OwnStoreTest, AStoreThatIsNoArbiterIsRefusedWithTheReasonUnlessTheProgramBringsIt) {
+  const auto refused = Arbiter::open("redis://h/0");
+  EXPECT_TRUE(refused.is(Code::kInvalid));
+  EXPECT_THAT(refused.message(), StartsWith("redis:// cannot decide elections: it acknowledges"));
+  ASSERT_TRUE(register_scheme("redis", [](const StoreAddress&) {
+                return std::make_shared<ShelfStore>(std::make_shared<Shelf>());
+              }).ok());
+  EXPECT_TRUE(Arbiter::open("redis://h/0").ok());
+}
+
 TEST(OwnStoreTest, AnOpenerThatFailsIsAnErrorOfOpen) {
   ASSERT_TRUE(register_scheme("failing", [](const StoreAddress& address) -> Stores {
                 if (address.path == "/throw") throw std::runtime_error("no disk");

@@ -84,9 +84,10 @@ constexpr std::array kRefused{
     Refused{{"azblob", "azure"},
             "there is no store for Azure Blob Storage, which does not speak S3; use an S3 bucket, "
             "etcd or muster"},
-    Refused{{"gs", "gcs"},
-            "Google Cloud Storage ignores If-Match in its S3 interface, and there is no store for "
-            "its own; use an S3 bucket, etcd or muster"},
+    Refused{
+        {"gs", "gcs"},
+        "Google Cloud Storage honours If-Match for reads only, and there is no store for its own "
+        "conditions; use an S3 bucket, etcd or muster"},
 };
 
 std::string refusal(const std::string& scheme) {

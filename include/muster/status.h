@@ -67,10 +67,10 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  /// The value. Throws BadResult if there is none.
-  [[nodiscard]] T& value() & { return check(), *value_; }
-  [[nodiscard]] const T& value() const& { return check(), *value_; }
-  [[nodiscard]] T&& value() && { return check(), std::move(*value_); }
+  /// The value. Throws BadResult if there is none; to call it only for that is fine.
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }

@@ -29,7 +29,6 @@ StoreUnderTest under_test(const Make& make) {
     if (!shelf) shelf = std::make_shared<Shelf>();
     return make(shelf);
   };
-  store.many_keys = 1100;
   return store;
 }
 

@@ -52,7 +52,7 @@ class MUSTER_EXPORT Arbiter {
 
   /// Checks whether the store keeps the promises that elections rely on, with an object of its own.
   /// kUnsupported: it does not, and two leaders would be a matter of time. Any other error is no
-  /// verdict. Takes about twenty requests. Every participant of an election does this by itself
+  /// verdict. Takes about fifteen requests. Every participant of an election does this by itself
   /// before it campaigns.
   [[nodiscard]] Status probe() const;
 

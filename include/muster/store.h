@@ -78,8 +78,8 @@ struct StoreTraits {
 /// when processes race or machines crash.
 ///
 /// Threads: the library calls a Store on threads of its own, at most StoreTraits::threads at once,
-/// so that with the default calls never overlap. It is destroyed after its last call has returned,
-/// on any thread.
+/// so that with the default calls never overlap. The end of an arbiter waits at most 5 s for calls
+/// that have not returned. A Store is destroyed after its last call has returned, on any thread.
 class MUSTER_EXPORT Store {
  public:
   Store();

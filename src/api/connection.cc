@@ -7,7 +7,6 @@
 #include "platform/doorbell.h"
 #include "platform/system_clock.h"
 #include "store/open/open.h"
-#include "store/probe.h"
 
 namespace muster::api {
 namespace {
@@ -39,6 +38,7 @@ pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tl
   const SignalsBlocked blocked;
   std::shared_ptr<Connection> connection(new Connection(), &Connection::end);
   Status opened = Done{};
+  connection->whose_ = own ? ProbedStore::kOfProgram : ProbedStore::kBuiltIn;
   connection->loop_.run([&] {
     StoreOptions options;
     options.tls = {tls.ca_file, tls.cert_file, tls.key_file};
@@ -59,11 +59,13 @@ pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tl
 
 void Connection::probe(Duration per_call, Callback<Done> done) {
   if (found_safe_) return done(Done{});
-  probe_store(*store_, loop(), probe_random_, per_call,
-              [this, done = std::move(done)](Status safe) {
-                found_safe_ = found_safe_ || safe.ok();
-                done(std::move(safe));
-              });
+  probe_store(
+      *store_, loop(), probe_random_, per_call,
+      [this, done = std::move(done)](Status safe) {
+        found_safe_ = found_safe_ || safe.ok();
+        done(std::move(safe));
+      },
+      whose_);
 }
 
 }  // namespace muster::api

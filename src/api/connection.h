@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "elector/sync_store.h"
 #include "platform/event_loop.h"
+#include "store/probe.h"
 #include "store/store.h"
 
 /// What stands behind include/muster. Public names are `pub::…` here, ours have no prefix.
@@ -70,6 +71,7 @@ class Connection {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SyncStore> sync_store_;
   std::string address_;
+  ProbedStore whose_ = ProbedStore::kBuiltIn;
   Random probe_random_;
   bool found_safe_ = false;  ///< On the loop only.
 };

@@ -14,10 +14,11 @@ namespace {
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
   Probe(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-        Callback<Done> done)
+        Callback<Done> done, ProbedStore whose)
       : store_(store),
         clock_(clock),
         per_call_(per_call),
+        whose_(whose),
         done_(std::move(done)),
         nonce_(random.uuid()),
         key_("muster-probe/" + random.uuid()) {}
@@ -124,7 +125,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
           if (replaced)
             return unsafe("revision of an absent object",
                           "a write at the revision of a removed object was accepted");
-          expect_absent("revision of an absent object", &Probe::create_anew);
+          expect_absent("revision of an absent object",
+                        whose_ == ProbedStore::kOfProgram ? &Probe::create_anew : &Probe::accept);
         });
   }
 
@@ -234,6 +236,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   ObjectStore& store_;
   const Clock& clock_;
   const Duration per_call_;
+  const ProbedStore whose_;
   const Callback<Done> done_;
   const std::string nonce_;
   const Key key_;
@@ -246,8 +249,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
 }  // namespace
 
 void probe_store(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-                 Callback<Done> done) {
-  std::make_shared<Probe>(store, clock, random, per_call, std::move(done))->start();
+                 Callback<Done> done, ProbedStore whose) {
+  std::make_shared<Probe>(store, clock, random, per_call, std::move(done), whose)->start();
 }
 
 }  // namespace muster

@@ -6,10 +6,14 @@
 
 namespace muster {
 
+/// Whose store it is. One that a program brought is also asked whether an object that was removed
+/// and made anew has another revision, which ours cannot get wrong.
+enum class ProbedStore { kBuiltIn, kOfProgram };
+
 /// Checks whether a store keeps the promises that elections and the log rely on: an object is
-/// created once, a stale revision is refused, the current one is accepted, reads and lists show
-/// what was written, and an object that was removed and made anew has another revision. Some stores
-/// accept conditions and ignore them (P02); with such a store, two leaders are a matter of time.
+/// created once, a stale revision is refused, the current one is accepted, and reads and lists
+/// show what was written. Some stores accept conditions and ignore them (P02); with such a
+/// store, two leaders are a matter of time.
 ///
 /// Returns: Done for a store that kept every promise; kUnsupported and a sentence that names the
 /// broken promise for an unsafe store. A failure that prevents an answer (unreachable,
@@ -17,7 +21,7 @@ namespace muster {
 /// kUnavailable, and a request that the store declares unsupported as kInvalid.
 ///
 /// Uses one object of its own, muster-probe/{uuid}, and removes it at the end; a failed removal
-/// is logged with the key. Each of its calls, about twenty in a row, gets `per_call`.
+/// is logged with the key. Each of its calls, about fifteen in a row, gets `per_call`.
 ///
 /// Not guaranteed: to find promises that break only under concurrency or failure.
 ///
@@ -25,6 +29,6 @@ namespace muster {
 /// before their loop runs again (a destroyed store delivers nothing, and the probe ends with
 /// it).
 void probe_store(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-                 Callback<Done> done);
+                 Callback<Done> done, ProbedStore whose = ProbedStore::kBuiltIn);
 
 }  // namespace muster

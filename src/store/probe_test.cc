@@ -139,12 +139,13 @@ class FlawedStore final : public ObjectStore {
 
 class ProbeTest : public ::testing::Test {
  protected:
-  Status probe(ObjectStore& store) {
+  Status probe(ObjectStore& store, ProbedStore whose = ProbedStore::kOfProgram) {
     std::optional<Status> verdict;
-    probe_store(store, loop_, random_, 1s, [&](Status status) {
+    const auto done = [&](Status status) {
       verdict = std::move(status);
       loop_.stop();
-    });
+    };
+    probe_store(store, loop_, random_, 1s, done, whose);
     loop_.run_until(loop_.now() + 10s);
     if (verdict) return *verdict;
     return {Errc::kCancelled, "the probe never answered"};
@@ -163,6 +164,12 @@ TEST_F(ProbeTest, ASafeStoreIsAcceptedAndLeftAsItWas) {
   ASSERT_EQ(store.objects().entries().size(), 2u);
   EXPECT_EQ(store.objects().entries().at("muster-probe").revision, 1u);
   EXPECT_EQ(store.objects().entries().at("state.json").revision, 2u);
+}
+
+TEST_F(ProbeTest, OneOfOursIsAskedAFewRequestsLess) {
+  FlawedStore ours(loop_, Flaw::kCountsAnewAfterRemovals);
+  EXPECT_TRUE(probe(ours, ProbedStore::kBuiltIn));
+  EXPECT_TRUE(ours.objects().entries().empty());
 }
 
 struct Plant {

@@ -12,8 +12,11 @@ install(TARGETS muster_shared EXPORT muster_shared
   LIBRARY COMPONENT lib NAMELINK_COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS muster_static EXPORT muster_static
   ARCHIVE COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# For tests of programs that bring a store of their own; it needs the shared library.
+install(TARGETS muster_testing EXPORT muster_testing
+  ARCHIVE COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/muster DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
-foreach(kind shared static)
+foreach(kind shared static testing)
   install(EXPORT muster_${kind} NAMESPACE muster:: FILE ${kind}.cmake DESTINATION ${package_dir} COMPONENT dev)
 endforeach()
 include(CMakePackageConfigHelpers)
@@ -52,7 +55,7 @@ install(FILES ${PROJECT_BINARY_DIR}/muster-modules.pc DESTINATION ${CMAKE_INSTAL
 
 # Prints musterd(8). Only for packing: it is not installed.
 muster_program(musterd-page SOURCES packaging/manual/musterd_page.cc DEPS cli server)
-add_custom_target(muster_packaged DEPENDS muster_shared muster_static musterd-page)
+add_custom_target(muster_packaged DEPENDS muster_shared muster_static muster_testing musterd-page)
 
 set(package_lib libmuster${PROJECT_VERSION_MAJOR})
 set(package_dev libmuster-dev)

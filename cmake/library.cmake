@@ -1,4 +1,5 @@
-# The library that programs outside link: libmuster.so and libmuster.a, with include/muster and nothing else.
+# The libraries that programs outside link: libmuster.so and libmuster.a, with include/muster and nothing else, and
+# libmuster_testing.a for their tests.
 
 # Programs have messages of their own, perhaps of the same .proto files, and protobuf's full runtime knows each
 # file of a process once. So what the library sends is compiled for the lite runtime, which keeps no such table:
@@ -56,6 +57,16 @@ target_link_options(muster_shared PRIVATE -Wl,--version-script=${muster_symbols}
 
 add_library(muster::muster ALIAS muster_shared)
 add_library(muster::static ALIAS muster_static)
+
+# The checks for stores of programs (muster/testing/store_conformance.h). It uses public headers only, so it is linked
+# as a program is.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/testing/*.cc)
+add_library(muster_testing STATIC ${sources})
+set_target_properties(muster_testing PROPERTIES EXPORT_NAME testing)
+target_include_directories(muster_testing PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(muster_testing PUBLIC muster_shared Threads::Threads PRIVATE $<BUILD_INTERFACE:muster_options>)
+add_library(muster::testing ALIAS muster_testing)
+
 foreach(library muster_static muster_shared)
   target_include_directories(${library} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
   target_compile_features(${library} PUBLIC cxx_std_20)

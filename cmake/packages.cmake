@@ -54,5 +54,6 @@ set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS
   "libprotobuf-dev, libnghttp2-dev, libssl-dev, pkg-config")
 set(CPACK_COMPONENT_DEV_DESCRIPTION
   "leader election and leader-only work for C++ programs
- Headers, a static library, a CMake package and a pkg-config file.")
+ Headers, a static library, checks for stores of your own, a CMake package and a
+ pkg-config file.")
 include(CPack)

@@ -23,7 +23,7 @@ SHIPPED = {
     "muster": ("the command muster, and the guardian of its commands", ["muster", "muster-guardian"]),
     "musterd": ("the server musterd, with its page", ["musterd"]),
     "libmuster0": ("the shared library", ["libmuster.so.0"]),
-    "libmuster-dev": ("headers, the static library and the wire contract", []),
+    "libmuster-dev": ("headers, the static libraries and the wire contract", []),
 }
 
 # By source package, where the copyright file is prose and not a list: the licence of the libraries in it,

@@ -44,7 +44,8 @@ class MUSTER_EXPORT Arbiter {
   ~Arbiter();
 
   /// Opens `file:///dir`, `s3://bucket/prefix?region=…`, `etcd://host:2379/prefix`,
-  /// `muster://host:9000/prefix` or, for tests within one process, `memory:`.
+  /// `muster://host:9000/prefix`, a scheme of your own (store.h) or, for tests within one process,
+  /// `memory:`.
   ///
   /// A server need not answer yet. Returns kInvalid and the fault of the address or of a file.
   [[nodiscard]] static Result<Arbiter> open(const std::string& url, const Tls& tls = {});

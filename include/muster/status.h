@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 MUSTER_BEGIN_NAMESPACE
@@ -57,14 +58,19 @@ class [[nodiscard]] Result {
   Result(T value) : value_(std::move(value)) {}      // NOLINT
   Result(Error error) : error_(std::move(error)) {}  // NOLINT
   Result(Code code, std::string message) : error_{code, std::move(message)} {}
+  /// From what converts to a value, such as a pointer to a derived class.
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U, T> &&
+                                                    !std::is_convertible_v<U, Error> &&
+                                                    !std::is_same_v<std::decay_t<U>, T>>>
+  Result(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT
 
   [[nodiscard]] bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
 
-  /// The value. Throws BadResult if there is none.
-  [[nodiscard]] T& value() & { return check(), *value_; }
-  [[nodiscard]] const T& value() const& { return check(), *value_; }
-  [[nodiscard]] T&& value() && { return check(), std::move(*value_); }
+  /// The value. Throws BadResult if there is none; to call it only for that is fine.
+  T& value() & { return check(), *value_; }
+  const T& value() const& { return check(), *value_; }
+  T&& value() && { return check(), std::move(*value_); }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }

@@ -3,10 +3,10 @@
 #include <future>
 #include <utility>
 
+#include "api/store_schemes.h"
 #include "platform/doorbell.h"
 #include "platform/system_clock.h"
 #include "store/open/open.h"
-#include "store/probe.h"
 
 namespace muster::api {
 namespace {
@@ -31,13 +31,19 @@ void Connection::end(Connection* connection) {
 
 pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tls& tls) {
   quiet_log();
+  // The program's own code may block and start threads, so it opens its store before there is a
+  // loop.
+  const auto own = open_registered(url, tls);
+  if (own && !*own) return to_public(own->error());
   const SignalsBlocked blocked;
   std::shared_ptr<Connection> connection(new Connection(), &Connection::end);
   Status opened = Done{};
+  connection->whose_ = own ? ProbedStore::kOfProgram : ProbedStore::kBuiltIn;
   connection->loop_.run([&] {
     StoreOptions options;
     options.tls = {tls.ca_file, tls.cert_file, tls.key_file};
-    auto store = open_store(url, connection->loop(), options);
+    auto store = own ? Result<std::unique_ptr<ObjectStore>>((*own)->on(connection->loop()))
+                     : open_store(url, connection->loop(), options);
     if (!store) {
       opened = store.error();
       return;
@@ -53,11 +59,13 @@ pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tl
 
 void Connection::probe(Duration per_call, Callback<Done> done) {
   if (found_safe_) return done(Done{});
-  probe_store(*store_, loop(), probe_random_, per_call,
-              [this, done = std::move(done)](Status safe) {
-                found_safe_ = found_safe_ || safe.ok();
-                done(std::move(safe));
-              });
+  probe_store(
+      *store_, loop(), probe_random_, per_call,
+      [this, done = std::move(done)](Status safe) {
+        found_safe_ = found_safe_ || safe.ok();
+        done(std::move(safe));
+      },
+      whose_);
 }
 
 }  // namespace muster::api

@@ -13,6 +13,7 @@
 #include "elector/lock_memory.h"
 #include "elector/sync_store.h"
 #include "platform/event_loop.h"
+#include "store/probe.h"
 #include "store/store.h"
 
 /// What stands behind include/muster. Public names are `pub::…` here, ours have no prefix.
@@ -73,6 +74,7 @@ class Connection {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<SyncStore> sync_store_;
   std::string address_;
+  ProbedStore whose_ = ProbedStore::kBuiltIn;
   Random probe_random_;
   bool found_safe_ = false;  ///< On the loop only.
   LockMemory lock_memory_;

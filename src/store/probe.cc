@@ -14,10 +14,11 @@ namespace {
 class Probe : public std::enable_shared_from_this<Probe> {
  public:
   Probe(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-        Callback<Done> done)
+        Callback<Done> done, ProbedStore whose)
       : store_(store),
         clock_(clock),
         per_call_(per_call),
+        whose_(whose),
         done_(std::move(done)),
         nonce_(random.uuid()),
         key_("muster-probe/" + random.uuid()) {}
@@ -124,8 +125,27 @@ class Probe : public std::enable_shared_from_this<Probe> {
           if (replaced)
             return unsafe("revision of an absent object",
                           "a write at the revision of a removed object was accepted");
-          expect_absent("revision of an absent object", &Probe::accept);
+          expect_absent("revision of an absent object",
+                        whose_ == ProbedStore::kOfProgram ? &Probe::create_anew : &Probe::accept);
         });
+  }
+
+  void create_anew() {
+    const std::string anew = body("created anew");
+    put(anew, Precondition::absent(), "create anew", [this, anew](const Result<Revision>& made) {
+      if (!made) {
+        return refused("create anew", anew, [this] {
+          unsafe("create anew", "an object that had been removed could not be created again");
+        });
+      }
+      if (*made == first_ || *made == current_) {
+        return unsafe("create anew",
+                      "an object that was made anew got the revision of a removed one");
+      }
+      written_ = anew;
+      current_ = *made;
+      expect_current("create anew", &Probe::accept);
+    });
   }
 
   void accept() { finish(Done{}); }
@@ -177,6 +197,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
       if (result || result.is(Errc::kConflict) || result.is(Errc::kNotFound) ||
           result.is(Errc::kUnchanged))
         return judge(result);
+      // Only an answer can break the rules of the interface.
+      if (result.is(Errc::kCorrupt)) return self->unsafe(step, result.error().message);
       self->no_verdict(step, result.error());
     };
   }
@@ -214,6 +236,7 @@ class Probe : public std::enable_shared_from_this<Probe> {
   ObjectStore& store_;
   const Clock& clock_;
   const Duration per_call_;
+  const ProbedStore whose_;
   const Callback<Done> done_;
   const std::string nonce_;
   const Key key_;
@@ -226,8 +249,8 @@ class Probe : public std::enable_shared_from_this<Probe> {
 }  // namespace
 
 void probe_store(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-                 Callback<Done> done) {
-  std::make_shared<Probe>(store, clock, random, per_call, std::move(done))->start();
+                 Callback<Done> done, ProbedStore whose) {
+  std::make_shared<Probe>(store, clock, random, per_call, std::move(done), whose)->start();
 }
 
 }  // namespace muster

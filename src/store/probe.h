@@ -6,6 +6,10 @@
 
 namespace muster {
 
+/// Whose store it is. One that a program brought is also asked whether an object that was removed
+/// and made anew has another revision, which ours cannot get wrong.
+enum class ProbedStore { kBuiltIn, kOfProgram };
+
 /// Checks whether a store keeps the promises that elections and the log rely on: an object is
 /// created once, a stale revision is refused, the current one is accepted, and reads and lists
 /// show what was written. Some stores accept conditions and ignore them (P02); with such a
@@ -25,6 +29,6 @@ namespace muster {
 /// before their loop runs again (a destroyed store delivers nothing, and the probe ends with
 /// it).
 void probe_store(ObjectStore& store, const Clock& clock, Random& random, Duration per_call,
-                 Callback<Done> done);
+                 Callback<Done> done, ProbedStore whose = ProbedStore::kBuiltIn);
 
 }  // namespace muster

@@ -31,6 +31,8 @@ enum class Flaw {
   kListsLate,
   kRemovesAtStaleRevision,
   kKeepsRemovedObjects,
+  kCountsAnewAfterRemovals,
+  kBreaksTheInterface,
   kCreatesAreSentTwice,
   kReplacementsAreSentTwice,
   kRemovalsAreSentTwice,
@@ -73,10 +75,12 @@ class FlawedStore final : public ObjectStore {
       inner_.put(key, std::move(body), {}, by, [](const auto&) {});
       return answer<Revision>(std::move(done), Error{Errc::kConflict, "no"});
     }
+    const bool anew = flaw_ == Flaw::kCountsAnewAfterRemovals && !exists && first_;
     const bool twice = (flaw_ == Flaw::kCreatesAreSentTwice && when.kind == Kind::kAbsent) ||
                        (flaw_ == Flaw::kReplacementsAreSentTwice && when.kind == Kind::kAtRevision);
     inner_.put(std::move(key), std::move(body), std::move(when), by,
-               [this, done, twice](Result<Revision> written) {
+               [this, done, twice, anew](Result<Revision> written) {
+                 if (written && anew) written = first_->revision;
                  if (twice) written = Error{Errc::kConflict, "the second copy"};
                  if (written && flaw_ == Flaw::kRevisionNeverChanges) written = Revision("1");
                  done(std::move(written));
@@ -101,6 +105,8 @@ class FlawedStore final : public ObjectStore {
   }
   void list(std::string prefix, std::string from, Deadline by, Callback<ListPage> done) override {
     if (fails("list")) return answer<ListPage>(std::move(done), failure_.second);
+    if (flaw_ == Flaw::kBreaksTheInterface)
+      return answer<ListPage>(std::move(done), Error{Errc::kCorrupt, "a key is listed twice"});
     if (flaw_ == Flaw::kListsLate) return answer<ListPage>(std::move(done), ListPage{});
     inner_.list(std::move(prefix), std::move(from), by, std::move(done));
   }
@@ -133,12 +139,13 @@ class FlawedStore final : public ObjectStore {
 
 class ProbeTest : public ::testing::Test {
  protected:
-  Status probe(ObjectStore& store) {
+  Status probe(ObjectStore& store, ProbedStore whose = ProbedStore::kOfProgram) {
     std::optional<Status> verdict;
-    probe_store(store, loop_, random_, 1s, [&](Status status) {
+    const auto done = [&](Status status) {
       verdict = std::move(status);
       loop_.stop();
-    });
+    };
+    probe_store(store, loop_, random_, 1s, done, whose);
     loop_.run_until(loop_.now() + 10s);
     if (verdict) return *verdict;
     return {Errc::kCancelled, "the probe never answered"};
@@ -157,6 +164,12 @@ TEST_F(ProbeTest, ASafeStoreIsAcceptedAndLeftAsItWas) {
   ASSERT_EQ(store.objects().entries().size(), 2u);
   EXPECT_EQ(store.objects().entries().at("muster-probe").revision, 1u);
   EXPECT_EQ(store.objects().entries().at("state.json").revision, 2u);
+}
+
+TEST_F(ProbeTest, OneOfOursIsAskedAFewRequestsLess) {
+  FlawedStore ours(loop_, Flaw::kCountsAnewAfterRemovals);
+  EXPECT_TRUE(probe(ours, ProbedStore::kBuiltIn));
+  EXPECT_TRUE(ours.objects().entries().empty());
 }
 
 struct Plant {
@@ -188,6 +201,8 @@ INSTANTIATE_TEST_SUITE_P(Plants, UnsafeStoreTest,
                                            Plant{Flaw::kListsLate, "list after write"},
                                            Plant{Flaw::kRemovesAtStaleRevision, "stale removal"},
                                            Plant{Flaw::kKeepsRemovedObjects, "removal"},
+                                           Plant{Flaw::kCountsAnewAfterRemovals, "create anew"},
+                                           Plant{Flaw::kBreaksTheInterface, "list after write"},
                                            Plant{Flaw::kIgnoresRevisionsOfAbsentObjects,
                                                  "revision of an absent object"}));
 

@@ -20,6 +20,14 @@ TEST(MusterTest, ExitCodesSayWhatHappened) {
   EXPECT_EQ(run_muster({"lint", "--lease-timeout", "5s"}).code, 64);
 }
 
+TEST(MusterTest, AStoreThatIsNoArbiterIsRefusedWithTheReason) {
+  for (const char* command : {"probe", "leader", "worker"}) {
+    const Outcome refused = run_muster({command, "--arbiter", "redis://127.0.0.1:6379/0"});
+    EXPECT_EQ(refused.code, 64) << command;
+    EXPECT_THAT(refused.err, HasSubstr("redis:// cannot decide elections: "));
+  }
+}
+
 TEST(MusterTest, AStoreThatDoesNotAnswerIsExitCode69) {
   const std::string nowhere =
       "s3://bucket/x?endpoint=http://127.0.0.1:" + std::to_string(free_port());

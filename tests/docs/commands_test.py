@@ -28,6 +28,7 @@ from surroundings import KEYS, ROOT, bucket, etcd, free_port, wait_for
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_modules", "docs/library.md": "outside_installed",
+             "docs/writing-a-store.md": "outside_store",
              "docs/three-servers.md": "tests/packaging/three_servers_test.py, with the packages"}
 STAND_IN = """#!/bin/sh
 [ "$1" = migrate ] || echo $$ >"$NOTES.pid"

@@ -53,6 +53,8 @@ class StoreConformance : public ::testing::TestWithParam<StoreFactory> {
   [[nodiscard]] bool many_threads() const { return GetParam().many_threads; }
   [[nodiscard]] Capabilities capabilities() { return store().capabilities(); }
 
+  /// Runs a check of muster/testing/store_conformance.h, which programs run on stores of their own.
+  void keeps_promise(const std::string& check);
   /// A body never written before.
   std::string fresh_body();
   /// Creates `key` and answers with its revision.

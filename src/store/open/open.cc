@@ -1,6 +1,8 @@
 #include "store/open/open.h"
 
+#include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "store/etcd/etcd_store.h"
@@ -57,7 +59,52 @@ constexpr std::array kSchemes{
     Scheme{"muster", open_muster}, Scheme{"s3", open_s3},
 };
 
+/// What people ask for and what is no arbiter, or is not built in.
+struct Refused {
+  const char* names[3];
+  const char* why;
+};
+
+constexpr std::array kRefused{
+    Refused{{"redis", "rediss", "valkey"},
+            "it acknowledges writes that a failover loses, so two leaders could be elected; use "
+            "s3, etcd or muster"},
+    Refused{{"consul"},
+            "there is no store for Consul; use etcd or muster, or register a store of your own "
+            "(docs/writing-a-store.md)"},
+    Refused{{"zookeeper", "zk"},
+            "there is no store for ZooKeeper; use etcd or muster, or register a store of your own "
+            "(docs/writing-a-store.md)"},
+    Refused{{"mysql", "mariadb"},
+            "there is no store for MySQL, and its default replication loses acknowledged writes in "
+            "a failover; use s3, etcd or muster"},
+    Refused{{"postgres", "postgresql"},
+            "there is no store for PostgreSQL yet; use s3, etcd or muster, or register a store of "
+            "your own (docs/writing-a-store.md)"},
+    Refused{{"azblob", "azure"},
+            "there is no store for Azure Blob Storage, which does not speak S3; use an S3 bucket, "
+            "etcd or muster"},
+    Refused{
+        {"gs", "gcs"},
+        "Google Cloud Storage honours If-Match for reads only, and there is no store for its own "
+        "conditions; use an S3 bucket, etcd or muster"},
+};
+
+std::string refusal(const std::string& scheme) {
+  for (const Refused& each : kRefused) {
+    for (const char* name : each.names) {
+      if (name != nullptr && scheme == name) return each.why;
+    }
+  }
+  return {};
+}
+
 }  // namespace
+
+bool is_built_in(std::string_view scheme) {
+  return std::any_of(kSchemes.begin(), kSchemes.end(),
+                     [scheme](const Scheme& known) { return scheme == known.name; });
+}
 
 Opened open_store(const std::string& text, EventLoop& loop, const StoreOptions& options) {
   const auto url = Url::parse(text);
@@ -67,6 +114,8 @@ Opened open_store(const std::string& text, EventLoop& loop, const StoreOptions& 
     if (url->scheme == scheme.name) return scheme.open(*url, loop, options);
     known += (known.empty() ? "" : ", ") + std::string(scheme.name);
   }
+  if (const std::string why = refusal(url->scheme); !why.empty())
+    return {Errc::kInvalid, url->scheme + ":// cannot decide elections: " + why};
   return {Errc::kInvalid,
           "there is no store for the scheme \"" + url->scheme + "\"; known are " + known};
 }

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "platform/event_loop.h"
@@ -19,6 +20,9 @@ struct StoreOptions {
   /// Refuses older TLS, as Muster's servers do. Otherwise an etcd may use TLS 1.2.
   bool tls13_only = false;
 };
+
+/// True for the schemes that open_store() opens.
+[[nodiscard]] bool is_built_in(std::string_view scheme);
 
 /// Opens the store at an address such as file:///var/lib/app. Completions are posted to `loop`,
 /// which must outlive the store. Returns kInvalid and a sentence if the address is invalid.

@@ -8,6 +8,8 @@ namespace muster {
 namespace open_test {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(OpenStoreTest, TheSchemeChoosesTheStore) {
   EventLoop loop;
@@ -25,6 +27,24 @@ TEST(OpenStoreTest, AnUnknownSchemeIsAnsweredWithTheKnownOnes) {
   ASSERT_TRUE(store.is(Errc::kInvalid));
   EXPECT_THAT(store.error().message, HasSubstr("\"ftp\""));
   EXPECT_THAT(store.error().message, HasSubstr("file, memory"));
+}
+
+TEST(OpenStoreTest, AStoreThatIsNoArbiterIsRefusedWithTheReason) {
+  EventLoop loop;
+  for (const char* scheme : {"redis", "rediss", "valkey", "consul", "zookeeper", "zk", "mysql",
+                             "mariadb", "postgres", "postgresql", "azblob", "azure", "gs", "gcs"}) {
+    SCOPED_TRACE(scheme);
+    const auto store = open_store(std::string(scheme) + "://user:secret@host/app", loop, {});
+    ASSERT_TRUE(store.is(Errc::kInvalid));
+    const std::string& why = store.error().message;
+    EXPECT_THAT(why, StartsWith(std::string(scheme) + ":// cannot decide elections: "));
+    EXPECT_THAT(why, HasSubstr("; use "));
+    EXPECT_THAT(why, HasSubstr("muster"));
+    EXPECT_THAT(why, Not(HasSubstr("secret")));
+    EXPECT_FALSE(is_built_in(scheme)) << "a program may register a store of its own for it";
+  }
+  EXPECT_THAT(open_store("redis://host", loop, {}).error().message,
+              HasSubstr("writes that a failover loses"));
 }
 
 TEST(OpenStoreTest, WhatAStoreCannotUseIsRefused) {

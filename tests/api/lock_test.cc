@@ -255,14 +255,17 @@ TEST_F(LockProcessTest, AProcessThatEndsCleanlyUnlocks) {
   EXPECT_EQ(lock->token(), token + 1);
 }
 
+// Not in a directory: a process that is stopped in the middle of a write blocks all writers there.
 TEST_F(LockProcessTest, AFrozenHolderIsToldThatItLostTheLock) {
-  muster::ChildProcess holder = child("2000");
+  EtcdCluster etcd;
+  const Arbiter arbiter = Arbiter::open(etcd.url("app")).value();
+  muster::ChildProcess holder({MUSTER_API_LOCKER, etcd.url("app"), "m", "2000"});
   const Token token = token_of(holder.read_line());
   ::kill(holder.pid(), SIGSTOP);
-  const auto lock = Lock::acquire(arbiter_, "m", lock_of(60s, kSoon));
+  const auto lock = Lock::acquire(arbiter, "m", lock_of(60s, kSoon));
+  ::kill(holder.pid(), SIGCONT);
   ASSERT_TRUE(lock.ok()) << lock.message();
   EXPECT_GT(lock->token(), token);
-  ::kill(holder.pid(), SIGCONT);
   EXPECT_EQ(holder.read_line(), "lost");
   // Its unlock() says that the lock had been lost.
   EXPECT_EQ(holder.finish(), 2);

@@ -18,7 +18,7 @@ import time
 import unittest
 
 sys.dont_write_bytecode = True
-from scene import MUSTERD, PACKAGE, PATIENCE, Scene, eventually  # noqa: E402
+from scene import PACKAGE, PATIENCE, Scene, ServerScene, eventually  # noqa: E402
 
 import muster  # noqa: E402
 
@@ -225,17 +225,6 @@ class AsyncTest(Scene):
                 leadership.close()
 
         asyncio.run(scene())
-
-
-class ServerScene(Scene):
-    def setUp(self):
-        super().setUp()
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        self.servers = f"127.0.0.1:{port}"
-        self.start(MUSTERD, "--dev", "--listen", self.servers, "--http-listen", "127.0.0.1:0",
-                   "--data-dir", str(self.folder / "data"), stderr=subprocess.DEVNULL)
 
 
 class NodesTest(ServerScene):

@@ -1,6 +1,7 @@
 """What the tests of the Python package share: the package itself, over LIBMUSTER, and processes that use it."""
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -50,3 +51,14 @@ class Scene(unittest.TestCase):
 
     def python(self, program, *arguments):
         return self.start(sys.executable, "-c", "import muster, os, sys, time\n" + program, *arguments)
+
+
+class ServerScene(Scene):
+    def setUp(self):
+        super().setUp()
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.servers = f"127.0.0.1:{port}"
+        self.start(MUSTERD, "--dev", "--listen", self.servers, "--http-listen", "127.0.0.1:0",
+                   "--data-dir", str(self.folder / "data"), stderr=subprocess.DEVNULL)

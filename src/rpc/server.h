@@ -23,6 +23,13 @@ struct Client {
   ByteBudget::Whose whose = ByteBudget::Whose::kClient;
 };
 
+/// Why a connection was closed before it could be used.
+enum class Refusal {
+  kFull,     ///< The maximum number is open.
+  kWaiting,  ///< Too many wait for their TLS handshake.
+  kSlow,     ///< It was silent or slow before TLS and HTTP/2 were agreed, and others waited.
+};
+
 struct ServerOptions {
   std::string host = "127.0.0.1";
   std::uint16_t port = 0;  ///< 0 picks one.
@@ -50,7 +57,7 @@ struct ServerOptions {
   Duration connection_age_max{0};
   /// See ListenerOptions.
   int descriptors_max = 0;
-  std::function<void()> connection_refused{};
+  std::function<void(Refusal why, const std::string& remote)> connection_refused{};
   /// Makes the TLS of a connection; empty: plaintext.
   std::function<Result<SslPtr>()> tls{};
   /// Whether calls of a method last until they are ended. Empty: none does.

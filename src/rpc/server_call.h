@@ -53,8 +53,8 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
  public:
   ServerPeer(ServerHost& host, std::uint64_t number) : host_(host), number_(number) {}
 
-  /// Calls `ready` when it speaks HTTP/2.
-  void begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
+  /// Calls `spoke` when its first byte has come, and `ready` when it speaks HTTP/2.
+  void begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke, std::function<void()> ready,
              std::function<void(const Error&)> ended);
   [[nodiscard]] Connection& connection() { return *connection_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }

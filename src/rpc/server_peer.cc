@@ -60,8 +60,8 @@ void ServerHost::settle() {
   }
 }
 
-void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
-                       std::function<void(const Error&)> ended) {
+void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke,
+                       std::function<void()> ready, std::function<void(const Error&)> ended) {
   begun_at_ = host_.loop.now();
   connection_ = std::make_shared<Connection>(
       host_.loop, host_.turn, std::move(fd), std::move(ssl), Session::Side::kServer,
@@ -72,6 +72,7 @@ void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
                               return host_.options.shaken ? host_.options.shaken(shown)
                                                           : Status(Done{});
                             },
+                        .spoke = std::move(spoke),
                         .ready = std::move(ready),
                         .received =
                             [this] {

@@ -139,9 +139,8 @@ Result<std::string> Server::start() {
                       "muster.v1.AdminService", "muster.v1.ObserveService"};
   options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
   options.descriptors_max = descriptors_max(config_);
-  options.connection_refused = [this] {
-    metrics_.rejected("connections");
-    log_warn("a connection was refused: the maximum number is open");
+  options.connection_refused = [this](rpc::Refusal why, const std::string& remote) {
+    refused_connection(why, remote);
   };
   options.call_refused = [this] {
     metrics_.rejected("calls");
@@ -177,6 +176,22 @@ Result<std::string> Server::start() {
     loop_.post(lifetime_.wrap([this] { reach_engine(); }));
   }
   return address_;
+}
+
+void Server::refused_connection(rpc::Refusal why, const std::string& remote) {
+  metrics_.rejected(why == rpc::Refusal::kFull ? "connections" : "handshakes");
+  switch (why) {
+    case rpc::Refusal::kFull:
+      return log_warn("a connection was refused: the maximum number is open", {{"remote", remote}});
+    case rpc::Refusal::kWaiting:
+      return log_warn("a connection was closed: too many wait for their TLS handshake",
+                      {{"remote", remote}});
+    case rpc::Refusal::kSlow:
+      return log_warn(
+          "a connection was closed: it was silent or slow before TLS and HTTP/2 were agreed, and "
+          "others waited",
+          {{"remote", remote}});
+  }
 }
 
 rpc::Client Server::client_of(std::string_view certificate, const std::string& remote) const {

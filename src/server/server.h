@@ -69,6 +69,7 @@ class Server {
   /// Who has shown this certificate, or the host it comes from.
   [[nodiscard]] rpc::Client client_of(std::string_view certificate,
                                       const std::string& remote) const;
+  void refused_connection(rpc::Refusal why, const std::string& remote);
   [[nodiscard]] int descriptors_max(const ServerConfig& config) const;
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);

@@ -14,7 +14,7 @@ import unittest
 
 import http2
 from http2 import Connection, frame, literal, message, request
-from scene import FLOODER, HEALTH, MANY, MUCH, REFUSED, Scene, TlsScene
+from scene import FLOODER, HEALTH, MANY, MUCH, REFUSED, SLOW, SLOW_SAYS, Scene, TlsScene
 
 
 class FloodsTest(Scene):
@@ -138,14 +138,22 @@ class FloodsTest(Scene):
             silent = socket.create_connection(where, source_address=(FLOODER, 0))
             self.addCleanup(silent.close)
             silent.send(http2.PREFACE[:i % 24])
-        closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 60)
+        self.eventually(lambda: self.server.metric(SLOW) >= 60)
+        self.eventually(lambda: f"{SLOW_SAYS} remote={FLOODER}" in self.server.text())
+
+    # R47
+    def test_silent_connections_of_thousands_of_hosts(self):
+        self.connect_from_thousands_of_hosts()
 
 
 class TlsFloodsTest(TlsScene):
     # R33
     def test_streams_that_are_opened_and_reset(self):
         self.rapid_reset()
+
+    # R47
+    def test_silent_connections_of_thousands_of_hosts(self):
+        self.connect_from_thousands_of_hosts()
 
     def test_handshakes_that_never_end(self):
         hello = ssl.MemoryBIO()
@@ -158,8 +166,8 @@ class TlsFloodsTest(TlsScene):
             half_open = socket.create_connection(where, source_address=(FLOODER, 0))
             self.addCleanup(half_open.close)
             half_open.send(first)
-        closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 60)
+        self.eventually(lambda: self.server.metric(SLOW) >= 60)
+        self.eventually(lambda: f"{SLOW_SAYS} remote={FLOODER}" in self.server.text())
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ struct RpcServerOptions {
   Duration taken_within = 30s;
   /// As in ListenerOptions.
   int descriptors_max = 0;
-  std::function<void()> connection_refused{};
+  std::function<void(Refusal why, const std::string& remote)> connection_refused{};
   /// A connection was closed because its client broke a rule of HTTP/2 or flooded it; `certificate`
   /// is the client's, empty in plaintext.
   std::function<void(Breach breach, const std::string& remote, std::string_view certificate,

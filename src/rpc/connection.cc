@@ -231,6 +231,8 @@ void Connection::end_if_over() {
   if (!told && (session_.breach() == Breach::kNone || untaken() == 0)) return;
   if (side_ == Session::Side::kServer && session_.breach() == Breach::kNone) return linger();
   const std::string& breach = session_.breach_message();
+  // Unread bytes would reset the connection before the peer reads why it ends.
+  if (side_ == Session::Side::kServer) (void)discard();
   if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
   end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
        breach.empty() ? "the peer closed the connection" : breach});

@@ -55,9 +55,10 @@ class Server::Impl {
     return port;
   }
 
-  void set_descriptors_max(int most) {
-    options_.descriptors_max = most;
-    if (listener_) listener_->set_descriptors_max(most);
+  void limit_connections(const ConnectionBudget::Options& limits, int descriptors_max) {
+    host_.connections.use(limits);
+    options_.descriptors_max = descriptors_max;
+    if (listener_) listener_->set_descriptors_max(descriptors_max);
   }
   [[nodiscard]] std::size_t calls() const { return host_.placed; }
   [[nodiscard]] std::size_t connections() const { return peers_.size() + lobby_.size(); }
@@ -117,6 +118,7 @@ class Server::Impl {
     if (options_.connection_refused) options_.connection_refused(why, remote);
   }
 
+  // As a task, so that a connection that begins greets its client before it reads.
   void let_in_soon() {
     if (std::exchange(soon_, true)) return;
     loop_.post(lifetime_.wrap([this] { let_in(); }));
@@ -266,8 +268,8 @@ Server::~Server() = default;
 Result<std::uint16_t> Server::start() {
   return impl_->start();
 }
-void Server::set_descriptors_max(int most) {
-  impl_->set_descriptors_max(most);
+void Server::limit_connections(const ConnectionBudget::Options& limits, int descriptors_max) {
+  impl_->limit_connections(limits, descriptors_max);
 }
 std::size_t Server::calls() const {
   return impl_->calls();

@@ -63,14 +63,19 @@ void ServerHost::settle() {
 void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke,
                        std::function<void()> ready, std::function<void(const Error&)> ended) {
   begun_at_ = host_.loop.now();
+  const bool secure = ssl != nullptr;
   connection_ = std::make_shared<Connection>(
       host_.loop, host_.turn, std::move(fd), std::move(ssl), Session::Side::kServer,
       host_.options.connection, *this,
       Connection::Hooks{.shaken =
                             [this](SSL* shown) {
                               pem_ = certificate_of(*shown);
-                              return host_.options.shaken ? host_.options.shaken(shown)
-                                                          : Status(Done{});
+                              if (host_.options.shaken) {
+                                if (Status let_in = host_.options.shaken(shown); !let_in)
+                                  return let_in;
+                              }
+                              count();
+                              return Status(Done{});
                             },
                         .spoke = std::move(spoke),
                         .ready = std::move(ready),
@@ -81,6 +86,28 @@ void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke,
                             },
                         .ended = std::move(ended)});
   connection_->begin();
+  if (!secure) count();
+}
+
+Client ServerPeer::client() const {
+  const std::string& remote = connection_->remote();
+  const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
+  return host_.options.client ? host_.options.client(shown, remote) : Client{.name = remote};
+}
+
+void ServerPeer::count() {
+  Client client = this->client();
+  switch (host_.connections.take(client.name, client.reserved)) {
+    case ConnectionBudget::Verdict::kTaken:
+      counted_ = std::move(client);
+      return;
+    case ConnectionBudget::Verdict::kClientFull:
+      return connection_->session().give_up_on(
+          Breach::kConnections, "this client has as many connections open as one client may");
+    case ConnectionBudget::Verdict::kFull:
+      return connection_->session().give_up_on(
+          Breach::kConnections, "the clients have as many connections open as the server accepts");
+  }
 }
 
 void ServerPeer::leave() {
@@ -99,6 +126,8 @@ void ServerPeer::wind_down() {
 void ServerPeer::lost() {
   const auto self = shared_from_this();
   for (const auto& [stream, call] : std::exchange(calls_, {})) call->end();
+  if (counted_) host_.connections.give_back(counted_->name, counted_->reserved);
+  counted_.reset();
   if (!account_) return;
   account_->give_back(std::exchange(refused_, {}).size() * kRefusalBytes);
   account_->give_back(std::exchange(weight_, 0));
@@ -106,10 +135,7 @@ void ServerPeer::lost() {
 
 void ServerPeer::find_account() {
   if (account_) return;
-  const std::string& remote = connection_->remote();
-  const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
-  const Client client =
-      host_.options.client ? host_.options.client(shown, remote) : Client{.name = remote};
+  const Client client = this->client();
   whose_ = client.whose;
   account_ = host_.bytes.account(client.name, whose_);
 }

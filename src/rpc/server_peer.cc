@@ -1,6 +1,7 @@
 // The connections of a server's clients, and whose turn it is among their calls.
 #include <utility>
 
+#include "base/text.h"
 #include "rpc/server_call.h"
 #include "rpc/wire.h"
 
@@ -20,6 +21,19 @@ constexpr std::size_t kRefusalBytes = 2048;
 /// The same of a frame that waits to leave.
 constexpr std::size_t kFrameBytes = 256;
 
+/// Whether it is base64, with padding or without; several values may be joined by commas.
+bool is_binary(std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    if (!base64_decode(trim(part))) return false;
+  }
+  return true;
+}
+
+/// A client's own word, which may be long.
+std::string name_of(const Header& header) {
+  return std::string(header.name.substr(0, 64));
+}
+
 /// Why a call with such headers is refused; none when it is not.
 std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
   const std::string_view encoding = headers.find("grpc-encoding");
@@ -27,9 +41,14 @@ std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
     return RpcStatus{
         Code::kUnimplemented, "compressed messages are not accepted; send identity", {}};
   }
-  const std::string_view timeout = headers.find("grpc-timeout");
-  if (!timeout.empty() && !parse_timeout(timeout)) {
+  if (headers.has("grpc-timeout") && !parse_timeout(headers.find("grpc-timeout"))) {
     return RpcStatus{Code::kInternal, "grpc-timeout is not one", {}};
+  }
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    if (headers[i].name.ends_with("-bin") && !is_binary(headers[i].value)) {
+      return RpcStatus{
+          Code::kInternal, "the metadata " + name_of(headers[i]) + " is not base64", {}};
+    }
   }
   return std::nullopt;
 }

@@ -215,6 +215,10 @@ server::Observer::Options Server::observer_options() {
   options.engine = config_.engine.substr(0, config_.engine.find(':'));
   options.membership = config_.membership;
   options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
+  options.refuses_all = [this] {
+    const server::CrlKeeper* lists = tls_ ? tls_->revocations() : nullptr;
+    return lists ? lists->health().closed_because.value_or("") : std::string();
+  };
   options.engine_trouble = [this] {
     const bool serves = !engine_ || engine_->health().state == EngineHealth::State::kServing;
     return serves ? std::string() : engine_->trouble();

@@ -20,6 +20,7 @@ from http2 import Connection, frame, message, request
 BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 FLOODER, PROBE = "127.0.0.3", "127.0.0.2"
 REFUSED = 'coordinator_rate_limit_rejected_total{reason="calls"}'
+FULL = 'coordinator_rate_limit_rejected_total{reason="connections"}'
 SLOW = 'coordinator_rate_limit_rejected_total{reason="handshakes"}'
 SLOW_SAYS = "a connection was closed: it was silent or slow before TLS and HTTP/2 were agreed, and others waited"
 HEALTH = "/grpc.health.v1.Health/Check"
@@ -233,6 +234,7 @@ class TlsScene(Scene):
 
     @classmethod
     def start(cls, folder):
+        cls.folder = folder
         pki = folder / "pki"
 
         def certs(*words):

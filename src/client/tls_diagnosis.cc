@@ -88,8 +88,25 @@ std::optional<std::string> about_client(const std::string& server, const TlsFile
            " does not trust; give a client certificate of its CA with --cert and --key";
   }
   const std::string said = findings.alert.empty() ? "" : " (" + findings.alert + ")";
-  return server + " refused " + whose + "with the serial number " + own->facts().serial + said +
-         ": it has been revoked, or has no role of this cluster; the server's log gives the reason";
+  const std::string refused =
+      server + " refused " + whose + "with the serial number " + own->facts().serial + said + ": ";
+  // musterd never sends this alert; the etcd of a managed engine sends it to all but servers.
+  if (findings.alert == "bad certificate") {
+    return refused +
+           "this is probably not the gRPC port of a musterd, but the port of its managed engine "
+           "(--peers), which accepts only servers; check the port (default: 9000)";
+  }
+  return refused +
+         "it has been revoked, or has no role of this cluster, or the server has no valid "
+         "revocation list; the server's log and /readyz give the reason";
+}
+
+/// Of a server that hung up before it said anything.
+std::string about_silence(const std::string& server) {
+  return server +
+         " accepted the connection and closed it at once: the server may refuse further "
+         "connections because it is full (its log says so), may not use TLS, or is not a musterd; "
+         "try again, and check the address and port";
 }
 
 }  // namespace
@@ -102,6 +119,10 @@ std::optional<std::string> explain_tls(const std::string& server, const TlsFiles
     return server +
            " does not use TLS; remove --cacert, --cert and --key, or check the address and port";
   }
+  if (findings.answer == Answer::kClosed) {
+    if (!files.any()) return std::nullopt;
+    return about_silence(server);
+  }
   if (!files.any()) {
     const std::string issuer =
         findings.certificate ? " (its CA is " + findings.certificate->issuer + ")" : "";
@@ -113,6 +134,10 @@ std::optional<std::string> explain_tls(const std::string& server, const TlsFiles
     if (auto why = about_server(server, files, findings, now)) return why;
   }
   if (findings.answer == Answer::kTls) return std::nullopt;
+  if (findings.answer == Answer::kSentAway) {
+    if (findings.farewell.empty()) return std::nullopt;
+    return server + " refuses the connection: " + findings.farewell;
+  }
   return about_client(server, files, findings, now);
 }
 

@@ -9,7 +9,9 @@
 #include <fstream>
 
 #include "client/coordinator_client.h"
+#include "client/tls_diagnosis.h"
 #include "platform/listener.h"
+#include "platform/system_clock.h"
 #include "rpc/server.h"
 #include "rpc/tls.h"
 #include "rpc/tls_test_authority.h"
@@ -17,7 +19,9 @@
 namespace muster::client {
 namespace unreachable_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class UnreachableTest : public ::testing::Test {
@@ -45,6 +49,24 @@ class UnreachableTest : public ::testing::Test {
     write("cert", pair.cert);
     write("key", pair.key);
   }
+  /// Everybody who connects is hung up on at once.
+  void serve_nobody(bool resets) {
+    thread_.run([&] {
+      stranger_.emplace(thread_.loop(), ListenerOptions{}, [resets](UniqueFd fd) {
+        const linger now{.l_onoff = 1, .l_linger = 0};
+        if (resets) ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+      });
+      server_name_ = "127.0.0.1:" + std::to_string(stranger_->start().value());
+    });
+  }
+  /// What a command is told after a failure.
+  [[nodiscard]] std::string diagnosis() {
+    return diagnose_tls(server_name_, files(), 5s).value_or("nothing");
+  }
+  /// The same for these findings.
+  [[nodiscard]] std::string explained(const pki::TlsFindings& findings) {
+    return explain_tls("h1:9000", files(), findings, system_wall_now()).value_or("nothing");
+  }
   [[nodiscard]] TlsFiles files() const { return {dir_ / "ca", dir_ / "cert", dir_ / "key"}; }
 
   /// Everybody who connects is told `says`, and then perhaps hung up on.
@@ -60,8 +82,9 @@ class UnreachableTest : public ::testing::Test {
     });
   }
   /// A server of ours, with TLS when there is a pair to show, which must not be called.
-  void serve(const std::optional<rpc::TestPair>& pair, const std::string& host = "127.0.0.1") {
-    rpc::ServerOptions options{.host = host};
+  void serve(const std::optional<rpc::TestPair>& pair, const std::string& host = "127.0.0.1",
+             rpc::ConnectionBudget::Options connections = {}) {
+    rpc::ServerOptions options{.host = host, .connections = connections};
     if (pair) {
       context_ = rpc::tls_context({authority_.pem(), pair->cert, pair->key}).value();
       SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT,
@@ -119,17 +142,18 @@ TEST_F(UnreachableTest, AWebServer) {
 TEST_F(UnreachableTest, AServerThatHangsUp) {
   serve_strangely("", true);
   EXPECT_EQ(says(), server_name_ +
-                        " closes connections at once; check that it is a musterd, and whether it "
-                        "requires TLS (--cacert, --cert and --key) (the peer closed the "
-                        "connection)");
+                        " closes connections at once; check that it is a musterd, whether it "
+                        "requires TLS (--cacert, --cert and --key), and whether it is full (its "
+                        "log says so) (the peer closed the connection)");
 }
 
 TEST_F(UnreachableTest, AServerThatSaysNothing) {
   serve_strangely("", false);
   const std::string expected =
       server_name_ +
-      " accepts connections and sends nothing; check that it is a musterd, and its health (the "
-      "peer accepted the connection and sent nothing)";
+      " accepts connections and sends nothing; check that it is a musterd, its health, and whether "
+      "many connections of this host wait there (its log says so) (the peer accepted the "
+      "connection and sent nothing)";
   EXPECT_EQ(says({}, 100ms), expected);
   // With more time, too: a connect attempt may take 2 s.
   const MonoTime began = thread_.loop().now();
@@ -140,7 +164,7 @@ TEST_F(UnreachableTest, AServerThatSaysNothing) {
 TEST_F(UnreachableTest, ATlsServerWithoutTls) {
   serve(authority_.issue({}, {"127.0.0.1"}));
   EXPECT_THAT(says(), StartsWith(server_name_ + " closes connections at once; check that it is a "
-                                                "musterd, and whether it requires TLS"));
+                                                "musterd, whether it requires TLS"));
 }
 
 TEST_F(UnreachableTest, AServerWithoutTlsWithTls) {
@@ -173,6 +197,39 @@ TEST_F(UnreachableTest, AClientCertificateThatTheServerRefuses) {
   EXPECT_THAT(says(files()),
               StartsWith(server_name_ + " closed the connection; check that --cert was issued by a "
                                         "CA that it trusts, and is neither revoked nor expired ("));
+}
+
+// R48
+TEST_F(UnreachableTest, WhoIsHungUpOnAtOnceIsNotToldToRemoveTls) {
+  for (const bool resets : {false, true}) {
+    serve_nobody(resets);
+    EXPECT_THAT(diagnosis(),
+                AllOf(StartsWith(server_name_ + " accepted the connection and closed it at once"),
+                      HasSubstr("because it is full"), Not(HasSubstr("remove --cacert"))));
+    thread_.run([this] { stranger_.reset(); });
+  }
+}
+
+// R48
+TEST_F(UnreachableTest, AServerThatIsFullSaysSo) {
+  serve(authority_.issue({}, {"127.0.0.1"}), "127.0.0.1", {.all_max = 0});
+  EXPECT_EQ(diagnosis(), server_name_ +
+                             " refuses the connection: the clients have as many connections open "
+                             "as the server accepts");
+}
+
+// R49
+TEST_F(UnreachableTest, ARefusedCertificateMayBeDueToTheServersRevocationList) {
+  EXPECT_THAT(explained({.answer = pki::TlsFindings::Answer::kRefused}),
+              HasSubstr("or the server has no valid revocation list"));
+}
+
+// R49
+TEST_F(UnreachableTest, ThePortOfAManagedEngineIsNamedAsSuch) {
+  const std::string why =
+      explained({.answer = pki::TlsFindings::Answer::kRefused, .alert = "bad certificate"});
+  EXPECT_THAT(
+      why, AllOf(HasSubstr("(--peers)"), HasSubstr("check the port"), Not(HasSubstr("revoked"))));
 }
 
 }  // namespace unreachable_test

@@ -139,7 +139,7 @@ void Listener::accept(int socket) {
       continue;
     }
     if (options_.descriptors_max > 0 && fd.get() >= options_.descriptors_max) {
-      if (options_.refused) options_.refused();
+      if (options_.refused) options_.refused(fd.get());
       continue;
     }
     const int on = 1;

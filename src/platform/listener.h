@@ -21,8 +21,8 @@ struct ListenerOptions {
   /// The kernel hands out the lowest number that is free, so at least so many are open then, and
   /// whatever else this process has to open still finds one.
   int descriptors_max = 0;
-  /// Called for each that was closed so.
-  std::function<void()> refused{};
+  /// Called for each that was closed so, just before.
+  std::function<void(int fd)> refused{};
 };
 
 /// Accepts TCP connections on every address that a name stands for. What accept() refuses for want

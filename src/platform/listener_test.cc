@@ -93,7 +93,7 @@ TEST_F(ListenerTest, OthersWaitWhileThereIsNoRoom) {
 
 TEST_F(ListenerTest, AboveTheLimitTheyAreClosedAtOnceAndBelowItTakenAgain) {
   int refused = 0;
-  const auto port = start({.refused = [&] { ++refused; }});
+  const auto port = start({.refused = [&](int) { ++refused; }});
   std::vector<UniqueFd> clients;
   clients.push_back(dial_loopback(port));
   ASSERT_TRUE(until([this] { return accepted_.size() == 1; }));

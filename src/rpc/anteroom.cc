@@ -5,82 +5,136 @@
 
 namespace muster::rpc {
 
-void Anteroom::came(Guest guest, const std::string& host) {
-  if (waiting_ >= options_.waiting_max) drop_one_waiting();
+void Anteroom::index(Host& host, bool present) {
+  ++work_;
+  const auto put = [present](auto& set, auto entry) {
+    if (present) {
+      set.insert(std::move(entry));
+    } else {
+      set.erase(entry);
+    }
+  };
+  if (!host.under_way.empty())
+    put(busy_, Load{host.under_way.size(), *host.under_way.begin(), &host});
+  if (host.waiting.empty()) return;
+  put(crowded_, Load{host.waiting.size(), {{}, *host.waiting.begin()}, &host});
+  if (host.under_way.size() < options_.each_max) {
+    put(open_, std::pair(host.turn, &host));
+  } else {
+    put(full_, std::pair(*host.under_way.begin(), &host));
+  }
+}
+
+template <typename Change>
+void Anteroom::alter(Host& host, Change change) {
+  index(host, false);
+  change();
+  index(host, true);
+}
+
+void Anteroom::came(Guest guest, const std::string& host, MonoTime now) {
+  if (guests_.size() - under_way_ >= options_.waiting_max && !crowded_.empty())
+    close(crowded_.rbegin()->first, Why::kRoom, dropped_);
   const auto at = hosts_.try_emplace(host).first;
-  at->second.waiting.push_back(guest);
-  guests_.emplace(guest, at);
-  ++waiting_;
+  alter(at->second, [&] {
+    if (at->second.waiting.empty()) at->second.turn = ++turns_;
+    at->second.waiting.insert(guest);
+  });
+  guests_.emplace(guest, Visit{.host = at, .came = now, .began = now, .due = {}});
+}
+
+void Anteroom::set_due(Guest guest, Visit& visit) {
+  const MonoTime at = visit.spoke
+                          ? visit.began + options_.patience
+                          : std::max(visit.came + options_.silence, visit.began + options_.glance);
+  visit.due = {at, guest};
+  visit.host->second.under_way.insert(visit.due);
+  due_.insert(visit.due);
+}
+
+void Anteroom::spoke(Guest guest) {
+  const auto found = guests_.find(guest);
+  if (found == guests_.end() || std::exchange(found->second.spoke, true)) return;
+  Visit& visit = found->second;
+  if (!visit.under_way) return;
+  Host& host = visit.host->second;
+  alter(host, [&] {
+    host.under_way.erase(visit.due);
+    due_.erase(visit.due);
+    set_due(guest, visit);
+  });
 }
 
 void Anteroom::left(Guest guest) {
   const auto found = guests_.find(guest);
   if (found == guests_.end()) return;
-  const auto at = found->second;
+  const Visit visit = found->second;
   guests_.erase(found);
-  if (at->second.under_way.erase(guest) > 0) {
-    --under_way_;
-  } else {
-    std::erase(at->second.waiting, guest);
-    --waiting_;
-  }
-  if (at->second.waiting.empty() && at->second.under_way.empty()) hosts_.erase(at);
+  Host& host = visit.host->second;
+  alter(host, [&] {
+    if (visit.under_way) {
+      --under_way_;
+      host.under_way.erase(visit.due);
+      due_.erase(visit.due);
+    } else {
+      host.waiting.erase(guest);
+    }
+  });
+  if (host.waiting.empty() && host.under_way.empty()) hosts_.erase(visit.host);
 }
 
 Anteroom::Turn Anteroom::next(MonoTime now) {
   Turn turn;
   turn.close = std::exchange(dropped_, {});
-  // One of each host, again and again, so that none waits for all of another's.
-  for (bool any = true; any;) {
-    any = false;
-    for (auto host = hosts_.begin(); host != hosts_.end(); ++host) {
-      if (host->second.waiting.empty()) continue;
-      if (host->second.under_way.size() >= options_.each_max) {
-        if (!make_place(host->second, now, turn)) continue;
-      } else if (under_way_ >= options_.all_max) {
-        if (!make_place(busiest()->second, now, turn)) continue;
-      }
-      begin_first(host, now, turn);
-      any = true;
-    }
+  // In turn, so that neither kind of host waits for all of the other.
+  for (bool open = true; turn.begin.size() < options_.begin_max; open = !open) {
+    const bool any = open ? serve_open(now, turn) || serve_full(now, turn)
+                          : serve_full(now, turn) || serve_open(now, turn);
+    if (!any) return turn;
   }
+  turn.more = waiting();
   return turn;
 }
 
-void Anteroom::begin_first(Hosts::iterator host, MonoTime now, Turn& turn) {
-  const Guest guest = host->second.waiting.front();
-  host->second.waiting.pop_front();
-  --waiting_;
-  host->second.under_way.emplace(guest, now);
+bool Anteroom::serve_open(MonoTime now, Turn& turn) {
+  if (open_.empty()) return false;
+  Host& host = *open_.begin()->second;
+  if (under_way_ >= options_.all_max) {
+    // The busiest host makes the place; if it cannot yet, the connection whose time was over first.
+    const Due of_busiest = busy_.rbegin()->first;
+    const Due due = of_busiest.first <= now ? of_busiest : *due_.begin();
+    if (due.first > now) return false;
+    close(due, Why::kSlow, turn.close);
+  }
+  begin_first(host, now, turn);
+  return true;
+}
+
+bool Anteroom::serve_full(MonoTime now, Turn& turn) {
+  if (full_.empty() || full_.begin()->first.first > now) return false;
+  const auto [due, host] = *full_.begin();
+  close(due, Why::kSlow, turn.close);
+  begin_first(*host, now, turn);
+  return true;
+}
+
+void Anteroom::begin_first(Host& host, MonoTime now, Turn& turn) {
+  const Guest guest = *host.waiting.begin();
+  Visit& visit = guests_.at(guest);
+  alter(host, [&] {
+    host.waiting.erase(guest);
+    host.turn = ++turns_;
+    visit.under_way = true;
+    visit.began = now;
+    set_due(guest, visit);
+  });
   ++under_way_;
   turn.begin.push_back(guest);
 }
 
-bool Anteroom::make_place(Host& host, MonoTime now, Turn& turn) {
-  // They begin in the order of their numbers.
-  const auto oldest = host.under_way.begin();
-  if (now - oldest->second < options_.patience) return false;
-  turn.close.push_back(oldest->first);
-  guests_.erase(oldest->first);
-  host.under_way.erase(oldest);
-  --under_way_;
-  return true;
-}
-
-Anteroom::Hosts::iterator Anteroom::busiest() {
-  return std::max_element(hosts_.begin(), hosts_.end(), [](const auto& a, const auto& b) {
-    return a.second.under_way.size() < b.second.under_way.size();
-  });
-}
-
-void Anteroom::drop_one_waiting() {
-  const auto most =
-      std::max_element(hosts_.begin(), hosts_.end(), [](const auto& a, const auto& b) {
-        return a.second.waiting.size() < b.second.waiting.size();
-      });
-  const Guest guest = most->second.waiting.front();
-  dropped_.push_back(guest);
-  left(guest);
+void Anteroom::close(Due due, Why why, std::vector<Closed>& closed) {
+  closed.push_back({due.second, why});
+  left(due.second);
 }
 
 }  // namespace muster::rpc

@@ -16,6 +16,8 @@ const char* to_string(Breach breach) {
       return "empty-frames";
     case Breach::kUntaken:
       return "untaken";
+    case Breach::kConnections:
+      return "connections";
   }
   return "unknown";
 }

@@ -53,6 +53,15 @@ std::string remote_host(int fd) {
   return text.data();
 }
 
+std::string network_of(const std::string& host) {
+  in6_addr six{};
+  if (::inet_pton(AF_INET6, host.c_str(), &six) != 1) return host;
+  std::fill(std::begin(six.s6_addr) + 8, std::end(six.s6_addr), 0);
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(AF_INET6, &six, text.data(), text.size());
+  return std::string(text.data()) + "/64";
+}
+
 void SendTurn::add(std::weak_ptr<Connection> connection) {
   waiting_.push_back(std::move(connection));
   if (waiting_.size() == 1) loop_.post(lifetime_.wrap([this] { flush(); }));
@@ -192,6 +201,7 @@ void Connection::happened(std::uint32_t events) {
   }
   if (io == Io::kDone && !shaken_) io = shake();
   if (io == Io::kDone && (events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0) io = receive();
+  if (!spoke_) note_speech();
   if (shaken_ && !connecting_ && hooks_.received) hooks_.received();
   if (!fd_.valid()) return;  // One of those who heard of it has closed it.
   // What is still to be sent may say why it ends.
@@ -201,6 +211,12 @@ void Connection::happened(std::uint32_t events) {
   end_if_over();
   watch();
   if (came_ > 0 && fd_.valid()) choose_pace();
+}
+
+void Connection::note_speech() {
+  if (!fd_.valid()) return;
+  spoke_ = ssl_ ? BIO_number_read(SSL_get_rbio(ssl_.get())) > 0 : heard_at_ > begun_at_;
+  if (spoke_ && hooks_.spoke) hooks_.spoke();
 }
 
 void Connection::choose_pace() {
@@ -215,6 +231,8 @@ void Connection::end_if_over() {
   if (!told && (session_.breach() == Breach::kNone || untaken() == 0)) return;
   if (side_ == Session::Side::kServer && session_.breach() == Breach::kNone) return linger();
   const std::string& breach = session_.breach_message();
+  // Unread bytes would reset the connection before the peer reads why it ends.
+  if (side_ == Session::Side::kServer) (void)discard();
   if (!ready_) trouble_.kind = Trouble::Kind::kNotGrpc;
   end({session_.breach() == Breach::kNone ? Errc::kUnavailable : Errc::kDenied,
        breach.empty() ? "the peer closed the connection" : breach});

@@ -38,6 +38,9 @@ class SendTurn {
 /// The host of a socket's peer, without a port. IPv4 over IPv6 is shown as IPv4; empty if
 /// unknown.
 [[nodiscard]] std::string remote_host(int fd);
+/// The part of a host's address that a client cannot choose: the first 64 bits of an IPv6 address;
+/// other addresses as they are.
+[[nodiscard]] std::string network_of(const std::string& host);
 
 using pki::SslPtr;
 
@@ -62,6 +65,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Hooks {
     /// Called after the TLS handshake: whether to accept the peer. Empty: every peer.
     std::function<Status(SSL*)> shaken{};
+    /// The first byte has come from the peer. Calls no method of the connection.
+    std::function<void()> spoke{};
     /// The peer has begun to speak HTTP/2. Give the session no part of a call before that: a peer
     /// that does not get so far has certainly not seen it.
     std::function<void()> ready{};
@@ -107,6 +112,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void watch();
   void choose_pace();
+  void note_speech();
   void happened(std::uint32_t events);
   [[nodiscard]] bool finish_connecting();
   [[nodiscard]] Io shake();
@@ -133,6 +139,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::string remote_;
   bool connecting_;
   bool shaken_;
+  bool spoke_ = false;
   bool ready_ = false;
   bool in_turn_ = false;     ///< Within the loop's turn: it flushes at the end by itself.
   bool touched_ = false;     ///< Queued in the turn.

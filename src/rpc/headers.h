@@ -41,6 +41,12 @@ class HeaderBlock {
     }
     return {};
   }
+  [[nodiscard]] bool has(std::string_view name) const {
+    for (std::size_t i = 0; i < size(); ++i) {
+      if ((*this)[i].name == name) return true;
+    }
+    return false;
+  }
   /// As HTTP/2 counts: names, values, and 32 for each header.
   [[nodiscard]] std::size_t bytes() const { return bytes_.size() + 32 * entries_.size(); }
 

@@ -15,7 +15,7 @@ namespace {
 /// How often connections are looked through for those that are late or silent.
 constexpr Duration kLook = 1s;
 /// And how often it is looked whose turn it is while some wait to be let in.
-constexpr Duration kTurn = 100ms;
+constexpr Duration kTurn = 20ms;
 /// How often it is looked whether all answers have left.
 constexpr Duration kDrainLook = 5ms;
 /// Clients that have no call left are given so long to close their connections.
@@ -39,13 +39,13 @@ class Server::Impl {
   ~Impl() { close(); }
 
   Result<std::uint16_t> start() {
-    listener_ =
-        std::make_unique<Listener>(loop_,
-                                   ListenerOptions{.host = options_.host,
-                                                   .port = options_.port,
-                                                   .descriptors_max = options_.descriptors_max,
-                                                   .refused = options_.connection_refused},
-                                   [this](UniqueFd fd) { accepted(std::move(fd)); });
+    listener_ = std::make_unique<Listener>(
+        loop_,
+        ListenerOptions{.host = options_.host,
+                        .port = options_.port,
+                        .descriptors_max = options_.descriptors_max,
+                        .refused = [this](int fd) { refused(Refusal::kFull, remote_host(fd)); }},
+        [this](UniqueFd fd) { accepted(std::move(fd)); });
     const auto port = listener_->start();
     if (!port) {
       listener_.reset();
@@ -55,9 +55,10 @@ class Server::Impl {
     return port;
   }
 
-  void set_descriptors_max(int most) {
-    options_.descriptors_max = most;
-    if (listener_) listener_->set_descriptors_max(most);
+  void limit_connections(const ConnectionBudget::Options& limits, int descriptors_max) {
+    host_.connections.use(limits);
+    options_.descriptors_max = descriptors_max;
+    if (listener_) listener_->set_descriptors_max(descriptors_max);
   }
   [[nodiscard]] std::size_t calls() const { return host_.placed; }
   [[nodiscard]] std::size_t connections() const { return peers_.size() + lobby_.size(); }
@@ -104,28 +105,50 @@ class Server::Impl {
   }
 
  private:
+  // Not at once: all that come in a turn of the loop are let in together.
   void accepted(UniqueFd fd) {
     const Anteroom::Guest number = ++last_number_;
-    anteroom_.came(number, remote_host(fd.get()));
-    lobby_.emplace(number, std::move(fd));
-    let_in();
+    std::string remote = remote_host(fd.get());
+    anteroom_.came(number, network_of(remote), loop_.now());
+    lobby_.emplace(number, Waiting{std::move(fd), std::move(remote)});
+    let_in_soon();
+  }
+
+  void refused(Refusal why, const std::string& remote) {
+    if (options_.connection_refused) options_.connection_refused(why, remote);
+  }
+
+  // As a task, so that a connection that begins greets its client before it reads.
+  void let_in_soon() {
+    if (std::exchange(soon_, true)) return;
+    loop_.post(lifetime_.wrap([this] { let_in(); }));
+  }
+  void let_in_after(Duration time) {
+    wait_.arm(time, [this] { let_in_soon(); });
   }
 
   /// Lets those in whose turn it is.
   void let_in() {
+    soon_ = false;
     const Anteroom::Turn turn = anteroom_.next(loop_.now());
-    for (const Anteroom::Guest number : turn.close) {
-      if (options_.connection_refused) options_.connection_refused();
-      if (lobby_.erase(number) > 0) continue;
-      if (const auto found = peers_.find(number); found != peers_.end()) {
-        const auto peer = found->second;
-        peer->connection().close();
-      }
-    }
+    for (const auto& [number, why] : turn.close)
+      give_up(number, why == Anteroom::Why::kRoom ? Refusal::kWaiting : Refusal::kSlow);
     for (const Anteroom::Guest number : turn.begin)
-      begin(number, std::move(lobby_.extract(number).mapped()));
+      begin(number, std::move(lobby_.extract(number).mapped().fd));
+    if (turn.more) return let_in_after(0s);
     if (!anteroom_.waiting()) return wait_.cancel();
-    if (!wait_.armed()) wait_.arm(kTurn, [this] { let_in(); });
+    if (!wait_.armed()) let_in_after(kTurn);
+  }
+
+  void give_up(Anteroom::Guest number, Refusal why) {
+    if (const auto waiting = lobby_.extract(number)) {
+      return refused(why, waiting.mapped().remote);
+    }
+    const auto found = peers_.find(number);
+    if (found == peers_.end()) return;
+    const auto peer = found->second;
+    refused(why, peer->connection().remote());
+    peer->connection().close();
   }
 
   void begin(Anteroom::Guest number, UniqueFd fd) {
@@ -141,7 +164,8 @@ class Server::Impl {
     auto peer = std::make_shared<ServerPeer>(host_, number);
     peers_.emplace(number, peer);
     peer->begin(
-        std::move(fd), std::move(ssl), lifetime_.wrap([this, number] { moved_on(number); }),
+        std::move(fd), std::move(ssl), lifetime_.wrap([this, number] { anteroom_.spoke(number); }),
+        lifetime_.wrap([this, number] { moved_on(number); }),
         [this, number, alive = lifetime_.token(), weak = std::weak_ptr(peer)](const Error& why) {
           const auto gone = weak.lock();
           if (gone) gone->lost();
@@ -154,7 +178,7 @@ class Server::Impl {
   void moved_on(Anteroom::Guest number) {
     anteroom_.left(number);
     // Not now: this may be within a call of its session's, or of let_in() itself.
-    if (anteroom_.waiting()) wait_.arm(0s, [this] { let_in(); });
+    if (anteroom_.waiting()) let_in_soon();
   }
 
   void ended(Anteroom::Guest number, const std::shared_ptr<ServerPeer>& peer, const Error& why) {
@@ -220,8 +244,13 @@ class Server::Impl {
   std::unique_ptr<Listener> listener_;
   std::map<Anteroom::Guest, std::shared_ptr<ServerPeer>> peers_;
   Anteroom anteroom_;
-  std::map<Anteroom::Guest, UniqueFd> lobby_;  ///< Those who wait there.
+  struct Waiting {
+    UniqueFd fd;
+    std::string remote;
+  };
+  std::map<Anteroom::Guest, Waiting> lobby_;
   Timer wait_;
+  bool soon_ = false;  ///< let_in() is posted.
   Anteroom::Guest last_number_ = 0;
   Timer look_;
   Timer drain_timer_;
@@ -239,8 +268,8 @@ Server::~Server() = default;
 Result<std::uint16_t> Server::start() {
   return impl_->start();
 }
-void Server::set_descriptors_max(int most) {
-  impl_->set_descriptors_max(most);
+void Server::limit_connections(const ConnectionBudget::Options& limits, int descriptors_max) {
+  impl_->limit_connections(limits, descriptors_max);
 }
 std::size_t Server::calls() const {
   return impl_->calls();

@@ -14,6 +14,7 @@
 #include "rpc/byte_budget.h"
 #include "rpc/call.h"
 #include "rpc/connection.h"
+#include "rpc/connection_budget.h"
 
 namespace muster::rpc {
 
@@ -21,6 +22,15 @@ namespace muster::rpc {
 struct Client {
   std::string name;
   ByteBudget::Whose whose = ByteBudget::Whose::kClient;
+  /// A server or an operator: it may use the reserved connections.
+  bool reserved = false;
+};
+
+/// Why a connection was closed before it could be used.
+enum class Refusal {
+  kFull,     ///< As many descriptors are open as may.
+  kWaiting,  ///< Too many wait for their TLS handshake.
+  kSlow,     ///< It was silent or slow before TLS and HTTP/2 were agreed, and others waited.
 };
 
 struct ServerOptions {
@@ -41,6 +51,8 @@ struct ServerOptions {
   ByteBudget::Options bytes{};
   /// Identifies the client of a connection for these limits. Empty: by host.
   std::function<Client(std::string_view certificate, const std::string& remote)> client{};
+  /// Limits on open connections. One that would exceed them is told so and closed; see `cut`.
+  ConnectionBudget::Options connections{};
   Anteroom::Options anteroom{};
   /// An answer that its client has not taken by then is dropped, and a connection that takes
   /// nothing for this time is closed.
@@ -50,7 +62,7 @@ struct ServerOptions {
   Duration connection_age_max{0};
   /// See ListenerOptions.
   int descriptors_max = 0;
-  std::function<void()> connection_refused{};
+  std::function<void(Refusal why, const std::string& remote)> connection_refused{};
   /// Makes the TLS of a connection; empty: plaintext.
   std::function<Result<SslPtr>()> tls{};
   /// Whether calls of a method last until they are ended. Empty: none does.
@@ -76,7 +88,8 @@ class Server {
 
   /// Returns the port.
   [[nodiscard]] Result<std::uint16_t> start();
-  void set_descriptors_max(int most);
+  /// Other limits from now on; open connections stay.
+  void limit_connections(const ConnectionBudget::Options& limits, int descriptors_max);
   /// Open calls of clients, including answers not yet taken; excluding calls refused because of
   /// their number.
   [[nodiscard]] std::size_t calls() const;

@@ -27,7 +27,7 @@ class ServerPeer;
 /// State shared by the calls of a server. It outlives them. Threads: loop thread only.
 struct ServerHost {
   ServerHost(EventLoop& on, const ServerOptions& o)
-      : loop(on), turn(on), options(o), bytes(o.bytes) {}
+      : loop(on), turn(on), options(o), bytes(o.bytes), connections(o.connections) {}
 
   /// The call has news and is called back soon: within the turn of its connection if there is
   /// one.
@@ -39,6 +39,7 @@ struct ServerHost {
   SendTurn turn;
   const ServerOptions& options;
   ByteBudget bytes;
+  ConnectionBudget connections;
   std::function<void(CallPtr)> on_call;  ///< Empty after the server has closed.
   bool draining = false;                 ///< New calls are refused.
   std::unordered_set<ServerCall*> calls;
@@ -53,8 +54,8 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
  public:
   ServerPeer(ServerHost& host, std::uint64_t number) : host_(host), number_(number) {}
 
-  /// Calls `ready` when it speaks HTTP/2.
-  void begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
+  /// Calls `spoke` when its first byte has come, and `ready` when it speaks HTTP/2.
+  void begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke, std::function<void()> ready,
              std::function<void(const Error&)> ended);
   [[nodiscard]] Connection& connection() { return *connection_; }
   [[nodiscard]] std::uint64_t number() const { return number_; }
@@ -87,6 +88,9 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
 
  private:
   [[nodiscard]] std::shared_ptr<ServerCall> find(StreamId stream) const;
+  [[nodiscard]] Client client() const;
+  /// Counts the connection, or tells the client why it is refused.
+  void count();
   void find_account();
   /// Counts the data that waits to be sent while the client takes nothing.
   void weigh();
@@ -94,6 +98,7 @@ class ServerPeer final : public SessionEvents, public std::enable_shared_from_th
   ServerHost& host_;
   const std::uint64_t number_;
   std::shared_ptr<const std::string> pem_;  ///< The client's certificate; null in plaintext.
+  std::optional<Client> counted_;           ///< As counted among the connections.
   ByteBudget::AccountPtr account_;          ///< Null until its first call.
   std::shared_ptr<Connection> connection_;
   ByteBudget::Whose whose_ = ByteBudget::Whose::kClient;

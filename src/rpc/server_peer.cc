@@ -1,6 +1,7 @@
 // The connections of a server's clients, and whose turn it is among their calls.
 #include <utility>
 
+#include "base/text.h"
 #include "rpc/server_call.h"
 #include "rpc/wire.h"
 
@@ -20,6 +21,19 @@ constexpr std::size_t kRefusalBytes = 2048;
 /// The same of a frame that waits to leave.
 constexpr std::size_t kFrameBytes = 256;
 
+/// Whether it is base64, with padding or without; several values may be joined by commas.
+bool is_binary(std::string_view value) {
+  for (const std::string_view part : split(value, ',')) {
+    if (!base64_decode(trim(part))) return false;
+  }
+  return true;
+}
+
+/// A client's own word, which may be long.
+std::string name_of(const Header& header) {
+  return std::string(header.name.substr(0, 64));
+}
+
 /// Why a call with such headers is refused; none when it is not.
 std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
   const std::string_view encoding = headers.find("grpc-encoding");
@@ -27,9 +41,14 @@ std::optional<RpcStatus> fault_of(const HeaderBlock& headers) {
     return RpcStatus{
         Code::kUnimplemented, "compressed messages are not accepted; send identity", {}};
   }
-  const std::string_view timeout = headers.find("grpc-timeout");
-  if (!timeout.empty() && !parse_timeout(timeout)) {
+  if (headers.has("grpc-timeout") && !parse_timeout(headers.find("grpc-timeout"))) {
     return RpcStatus{Code::kInternal, "grpc-timeout is not one", {}};
+  }
+  for (std::size_t i = 0; i < headers.size(); ++i) {
+    if (headers[i].name.ends_with("-bin") && !is_binary(headers[i].value)) {
+      return RpcStatus{
+          Code::kInternal, "the metadata " + name_of(headers[i]) + " is not base64", {}};
+    }
   }
   return std::nullopt;
 }
@@ -60,18 +79,24 @@ void ServerHost::settle() {
   }
 }
 
-void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
-                       std::function<void(const Error&)> ended) {
+void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> spoke,
+                       std::function<void()> ready, std::function<void(const Error&)> ended) {
   begun_at_ = host_.loop.now();
+  const bool secure = ssl != nullptr;
   connection_ = std::make_shared<Connection>(
       host_.loop, host_.turn, std::move(fd), std::move(ssl), Session::Side::kServer,
       host_.options.connection, *this,
       Connection::Hooks{.shaken =
                             [this](SSL* shown) {
                               pem_ = certificate_of(*shown);
-                              return host_.options.shaken ? host_.options.shaken(shown)
-                                                          : Status(Done{});
+                              if (host_.options.shaken) {
+                                if (Status let_in = host_.options.shaken(shown); !let_in)
+                                  return let_in;
+                              }
+                              count();
+                              return Status(Done{});
                             },
+                        .spoke = std::move(spoke),
                         .ready = std::move(ready),
                         .received =
                             [this] {
@@ -80,6 +105,28 @@ void ServerPeer::begin(UniqueFd fd, SslPtr ssl, std::function<void()> ready,
                             },
                         .ended = std::move(ended)});
   connection_->begin();
+  if (!secure) count();
+}
+
+Client ServerPeer::client() const {
+  const std::string& remote = connection_->remote();
+  const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
+  return host_.options.client ? host_.options.client(shown, remote) : Client{.name = remote};
+}
+
+void ServerPeer::count() {
+  Client client = this->client();
+  switch (host_.connections.take(client.name, client.reserved)) {
+    case ConnectionBudget::Verdict::kTaken:
+      counted_ = std::move(client);
+      return;
+    case ConnectionBudget::Verdict::kClientFull:
+      return connection_->session().give_up_on(
+          Breach::kConnections, "this client has as many connections open as one client may");
+    case ConnectionBudget::Verdict::kFull:
+      return connection_->session().give_up_on(
+          Breach::kConnections, "the clients have as many connections open as the server accepts");
+  }
 }
 
 void ServerPeer::leave() {
@@ -98,6 +145,8 @@ void ServerPeer::wind_down() {
 void ServerPeer::lost() {
   const auto self = shared_from_this();
   for (const auto& [stream, call] : std::exchange(calls_, {})) call->end();
+  if (counted_) host_.connections.give_back(counted_->name, counted_->reserved);
+  counted_.reset();
   if (!account_) return;
   account_->give_back(std::exchange(refused_, {}).size() * kRefusalBytes);
   account_->give_back(std::exchange(weight_, 0));
@@ -105,10 +154,7 @@ void ServerPeer::lost() {
 
 void ServerPeer::find_account() {
   if (account_) return;
-  const std::string& remote = connection_->remote();
-  const std::string_view shown = pem_ ? std::string_view(*pem_) : std::string_view();
-  const Client client =
-      host_.options.client ? host_.options.client(shown, remote) : Client{.name = remote};
+  const Client client = this->client();
   whose_ = client.whose;
   account_ = host_.bytes.account(client.name, whose_);
 }

@@ -29,7 +29,10 @@ struct BareClient final : SessionEvents {
   BareClient(std::uint16_t port, MonoTime now)
       : fd(testing::dial_loopback(port)), session(Session::Side::kClient, {}, *this, now) {}
 
-  void on_headers(StreamId, const HeaderBlock&, bool) override { answered = true; }
+  void on_headers(StreamId, const HeaderBlock& headers, bool) override {
+    answered = true;
+    status = headers.find("grpc-status");
+  }
   void on_data(StreamId, std::string_view) override {}
   void on_trailers(StreamId, const HeaderBlock&) override {}
   void on_end(StreamId) override {}
@@ -59,6 +62,7 @@ struct BareClient final : SessionEvents {
   }
 
   bool answered = false;
+  std::string status;  ///< The code, if the first headers were the last.
   UniqueFd fd;
   Session session;
 };

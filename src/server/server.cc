@@ -17,6 +17,7 @@
 #include "platform/unique_fd.h"
 #include "platform/whole_file.h"
 #include "server/cluster/log_identity.h"
+#include "server/connection_room.h"
 #include "server/rpc/message.h"
 #include "server/web/http_guard.h"
 #include "server/web/metered_store.h"
@@ -107,26 +108,14 @@ void Server::keep_for_engine(const std::string& crl) {
 void Server::reload(const ServerConfig& config) {
   if (tls_) tls_->reload();
   if (access_) access_->use(config.limits);
-  if (rpc_) rpc_->set_descriptors_max(descriptors_max(config));
+  if (rpc_) {
+    const server::ConnectionRoom room = server::connection_room(config);
+    rpc_->limit_connections(room.clients, room.descriptors_max);
+  }
   if (!audit_) return;
   if (const Status opened = audit_->open(); !opened) {
     log_error("the audit log continues in its earlier file", {{"reason", opened.error().message}});
   }
-}
-
-// What is left under the limit of the system is for this server's own files, its engine and HTTP:
-// no client, with a certificate or not, may cost the leader its lease.
-int Server::descriptors_max(const ServerConfig& config) const {
-  constexpr std::int64_t kOwn = 512;
-  const std::int64_t allowed = raise_descriptor_limit();
-  const std::int64_t most = std::max(allowed / 2, allowed - kOwn);
-  const std::int64_t wanted = std::int64_t{config.connections} + kOwn;
-  if (!config.limited) return static_cast<int>(most);
-  if (wanted > most) {
-    log_warn("the limit of open files allows fewer connections than limits_connections; raise it",
-             {{"limit", std::to_string(allowed)}, {"needed", std::to_string(wanted + kOwn)}});
-  }
-  return static_cast<int>(std::min(wanted, most));
 }
 
 Result<std::string> Server::start() {
@@ -138,10 +127,12 @@ Result<std::string> Server::start() {
   options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
                       "muster.v1.AdminService", "muster.v1.ObserveService"};
   options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
-  options.descriptors_max = descriptors_max(config_);
-  options.connection_refused = [this] {
-    metrics_.rejected("connections");
-    log_warn("a connection was refused: the maximum number is open");
+  const server::ConnectionRoom room = server::connection_room(config_);
+  options.connections = room.clients;
+  options.anteroom = room.anteroom;
+  options.descriptors_max = room.descriptors_max;
+  options.connection_refused = [this](rpc::Refusal why, const std::string& remote) {
+    refused_connection(why, remote);
   };
   options.call_refused = [this] {
     metrics_.rejected("calls");
@@ -149,11 +140,7 @@ Result<std::string> Server::start() {
   };
   options.cut = [this](rpc::Breach breach, const std::string& remote, std::string_view certificate,
                        const std::string& why) {
-    metrics_.cut(breach);
-    log_warn("a connection was closed", {{"client", client_of(certificate, remote).name},
-                                         {"remote", remote},
-                                         {"limit", to_string(breach)},
-                                         {"reason", why}});
+    refused_client(breach, remote, certificate, why);
   };
   options.client = [this](std::string_view certificate, const std::string& remote) {
     return client_of(certificate, remote);
@@ -179,6 +166,38 @@ Result<std::string> Server::start() {
   return address_;
 }
 
+void Server::refused_connection(rpc::Refusal why, const std::string& remote) {
+  metrics_.rejected(why == rpc::Refusal::kFull ? "connections" : "handshakes");
+  switch (why) {
+    case rpc::Refusal::kFull:
+      return log_warn("a connection was refused: too many descriptors are open",
+                      {{"remote", remote}});
+    case rpc::Refusal::kWaiting:
+      return log_warn("a connection was closed: too many wait for their TLS handshake",
+                      {{"remote", remote}});
+    case rpc::Refusal::kSlow:
+      return log_warn(
+          "a connection was closed: it was silent or slow before TLS and HTTP/2 were agreed, and "
+          "others waited",
+          {{"remote", remote}});
+  }
+}
+
+void Server::refused_client(rpc::Breach breach, const std::string& remote,
+                            std::string_view certificate, const std::string& why) {
+  const bool full = breach == rpc::Breach::kConnections;
+  if (full) {
+    metrics_.rejected(to_string(breach));
+  } else {
+    metrics_.cut(breach);
+  }
+  log_warn(full ? "a connection was refused" : "a connection was closed",
+           {{"client", client_of(certificate, remote).name},
+            {"remote", remote},
+            {"limit", to_string(breach)},
+            {"reason", why}});
+}
+
 rpc::Client Server::client_of(std::string_view certificate, const std::string& remote) const {
   if (!tls_ || certificate.empty()) return {.name = remote};
   const auto peer = tls_->read(certificate);
@@ -186,7 +205,8 @@ rpc::Client Server::client_of(std::string_view certificate, const std::string& r
   const security::Identity& who = (*peer)->identity;
   const bool server = who.role == security::Role::kServer;
   return {std::string(to_string(who.role)) + " " + who.id,
-          server ? rpc::ByteBudget::Whose::kServer : rpc::ByteBudget::Whose::kClient};
+          server ? rpc::ByteBudget::Whose::kServer : rpc::ByteBudget::Whose::kClient,
+          server || who.role == security::Role::kAdmin};
 }
 
 server::Observer::Options Server::observer_options() {
@@ -195,6 +215,10 @@ server::Observer::Options Server::observer_options() {
   options.engine = config_.engine.substr(0, config_.engine.find(':'));
   options.membership = config_.membership;
   options.engine_health = [this] { return engine_ ? engine_->health().words : std::string(); };
+  options.refuses_all = [this] {
+    const server::CrlKeeper* lists = tls_ ? tls_->revocations() : nullptr;
+    return lists ? lists->health().closed_because.value_or("") : std::string();
+  };
   options.engine_trouble = [this] {
     const bool serves = !engine_ || engine_->health().state == EngineHealth::State::kServing;
     return serves ? std::string() : engine_->trouble();

@@ -69,7 +69,9 @@ class Server {
   /// Who has shown this certificate, or the host it comes from.
   [[nodiscard]] rpc::Client client_of(std::string_view certificate,
                                       const std::string& remote) const;
-  [[nodiscard]] int descriptors_max(const ServerConfig& config) const;
+  void refused_connection(rpc::Refusal why, const std::string& remote);
+  void refused_client(rpc::Breach breach, const std::string& remote, std::string_view certificate,
+                      const std::string& why);
   [[nodiscard]] Status start_guard();
   void keep_for_engine(const std::string& crl);
   [[nodiscard]] bool let_in(const rpc::CallPtr& call);

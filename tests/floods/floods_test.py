@@ -10,11 +10,13 @@ import os
 import socket
 import ssl
 import struct
+import subprocess
+import time
 import unittest
 
 import http2
 from http2 import Connection, frame, literal, message, request
-from scene import FLOODER, HEALTH, MANY, MUCH, REFUSED, Scene, TlsScene
+from scene import BIN, FLOODER, FULL, HEALTH, MANY, MUCH, REFUSED, SANITIZED, SLOW, SLOW_SAYS, Scene, TlsScene
 
 
 class FloodsTest(Scene):
@@ -138,8 +140,76 @@ class FloodsTest(Scene):
             silent = socket.create_connection(where, source_address=(FLOODER, 0))
             self.addCleanup(silent.close)
             silent.send(http2.PREFACE[:i % 24])
-        closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 60)
+        self.eventually(lambda: self.server.metric(SLOW) >= 60)
+        self.eventually(lambda: f"{SLOW_SAYS} remote={FLOODER}" in self.server.text())
+
+    # R47
+    def test_silent_connections_of_the_same_host(self):
+        where = tuple(self.server.address.rsplit(":", 1))
+        for _ in range(600):
+            silent = socket.create_connection(where, source_address=(FLOODER, 0))
+            self.addCleanup(silent.close)
+        begun = time.monotonic()
+        client = Connection(self.server.address, FLOODER)
+        client.call(HEALTH)
+        client.close()
+        if not SANITIZED:
+            self.assertLess(time.monotonic() - begun, 2)
+
+
+class SilenceTest(Scene):
+    # R47
+    def test_silent_connections_of_thousands_of_hosts(self):
+        self.connect_from_thousands_of_hosts()
+
+
+class TlsSilenceTest(TlsScene):
+    # R47
+    def test_silent_connections_of_thousands_of_hosts(self):
+        self.connect_from_thousands_of_hosts()
+
+
+class FullTest(TlsScene):
+    """A server that accepts 40 connections, and so 10 of each client."""
+    others = ("b", "c", "d")
+
+    @classmethod
+    def start(cls, folder):
+        return [*super().start(folder), "--limits-connections", "40"]
+
+    def take_all(self, tls):
+        """As many connections as it gets."""
+        held = []
+        for _ in range(15):
+            connection = Connection(self.server.address, FLOODER, tls=tls)
+            self.addCleanup(connection.close)
+            try:
+                connection.call(HEALTH)
+                held.append(connection)
+            except OSError:
+                pass
+        return len(held)
+
+    def health(self, who):
+        pki = self.folder / "pki"
+        return subprocess.run(
+            [BIN / "muster", "health", "--server", self.server.address, "--cacert", pki / "ca.crt", "--cert",
+             pki / f"{who}.crt", "--key", pki / f"{who}.key"], capture_output=True, text=True, timeout=60, check=False)
+
+    # R48
+    def test_a_client_that_takes_every_connection(self):
+        self.assertEqual(self.take_all(self.flooders_tls), 10)
+        self.assertGreaterEqual(self.server.metric(FULL), 5)
+        named = f"a connection was refused client={self.name} remote={FLOODER} limit=connections"
+        self.eventually(lambda: named in self.server.text())
+        for tls in self.others_tls:
+            self.assertGreaterEqual(self.take_all(tls), 4)
+        refused = self.health("flooder")
+        self.assertIn("refuses the connection: this client has as many connections open", refused.stderr)
+        self.assertNotIn("remove --cacert", refused.stderr)
+        for who in ("op", "ann"):
+            found = self.health(who)
+            self.assertEqual(found.returncode, 0, found.stderr)
 
 
 class TlsFloodsTest(TlsScene):
@@ -158,8 +228,8 @@ class TlsFloodsTest(TlsScene):
             half_open = socket.create_connection(where, source_address=(FLOODER, 0))
             self.addCleanup(half_open.close)
             half_open.send(first)
-        closed = 'coordinator_rate_limit_rejected_total{reason="connections"}'
-        self.eventually(lambda: self.server.metric(closed) >= 60)
+        self.eventually(lambda: self.server.metric(SLOW) >= 60)
+        self.eventually(lambda: f"{SLOW_SAYS} remote={FLOODER}" in self.server.text())
 
 
 if __name__ == "__main__":

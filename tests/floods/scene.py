@@ -2,6 +2,8 @@
 
 import pathlib
 import re
+import resource
+import socket
 import ssl
 import struct
 import subprocess
@@ -18,6 +20,9 @@ from http2 import Connection, frame, message, request
 BIN = pathlib.Path(sys.argv.pop(1)).resolve()
 FLOODER, PROBE = "127.0.0.3", "127.0.0.2"
 REFUSED = 'coordinator_rate_limit_rejected_total{reason="calls"}'
+FULL = 'coordinator_rate_limit_rejected_total{reason="connections"}'
+SLOW = 'coordinator_rate_limit_rejected_total{reason="handshakes"}'
+SLOW_SAYS = "a connection was closed: it was silent or slow before TLS and HTTP/2 were agreed, and others waited"
 HEALTH = "/grpc.health.v1.Health/Check"
 ANSWER_SECONDS_MAX = 1.0
 MANY = 100_000
@@ -179,6 +184,24 @@ class Scene(unittest.TestCase):
             self.assertLess(time.monotonic(), end, self.server.text())
             time.sleep(0.02)
 
+    def connect_from_thousands_of_hosts(self, seconds=4):
+        """Connections without a byte, each from an address of its own."""
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        host, port = self.server.address.rsplit(":", 1)
+        for i in range(min(4000, hard - 500)):
+            silent = socket.socket()
+            self.addCleanup(silent.close)
+            silent.setblocking(False)
+            silent.bind((f"127.1.{i // 250}.{2 + i % 250}", 0))
+            silent.connect_ex((host, int(port)))
+        calls = self.probe.calls
+        self.eventually(lambda: self.server.metric(SLOW) >= 60)
+        self.eventually(lambda: f"{SLOW_SAYS} remote=127.1." in self.server.text())
+        end = time.monotonic() + seconds
+        self.eventually(lambda: time.monotonic() > end)
+        self.assertGreater(self.probe.calls, calls + 10)
+
     def put_much(self, tls):
         """240 KB, which a request of MUCH answers with."""
         writer = Connection(self.server.address, PROBE, tls=tls)
@@ -211,6 +234,7 @@ class TlsScene(Scene):
 
     @classmethod
     def start(cls, folder):
+        cls.folder = folder
         pki = folder / "pki"
 
         def certs(*words):

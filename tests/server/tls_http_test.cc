@@ -29,12 +29,15 @@ class TlsHttpTest : public TlsScene {
     const std::string shown =
         id.empty() ? "" : " --cert " + file(id + ".crt") + " --key " + file(id + ".key");
     run_program({"sh", "-c",
-                 "curl -s --max-time 20 -o /dev/null -w '%{http_code}' --cacert " + file("ca.crt") +
-                     shown + " " + more + " " + scheme + "://127.0.0.1:" + std::to_string(port_) +
-                     path + " >" + file("code")});
-    std::ostringstream code;
-    code << std::ifstream(file("code")).rdbuf();
-    return code.str();
+                 "curl -s --max-time 20 -o " + file("body") + " -w '%{http_code}' --cacert " +
+                     file("ca.crt") + shown + " " + more + " " + scheme +
+                     "://127.0.0.1:" + std::to_string(port_) + path + " >" + file("code")});
+    return text("code");
+  }
+  [[nodiscard]] std::string text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(file(name)).rdbuf();
+    return text.str();
   }
 
   int port_ = free_port();
@@ -85,6 +88,25 @@ TEST_F(TlsHttpTest, OnlyCertificatesThatCountAreLetIn) {
   server->reload();
   EXPECT_TRUE(eventually([&] { return get("/metrics", "revoked") == "000"; }));
   EXPECT_EQ(get("/metrics", "reader"), "200");
+}
+
+// R49
+TEST_F(TlsHttpTest, AServerWithoutAValidRevocationListIsNotReadyAndSaysWhy) {
+  write_file("crl", "no list");
+  const auto server = start(
+      "s1", {"--crl-file", file("crl"), "--http-listen", "127.0.0.1:" + std::to_string(port_)},
+      false);
+  ASSERT_TRUE(eventually([&] { return get("/readyz", "") == "503"; }));
+  EXPECT_NE(text("body").find("every certificate is refused: there is no revocation list yet"),
+            std::string::npos)
+      << text("body");
+  EXPECT_FALSE(lets_in(*server, admin_));
+  EXPECT_TRUE(eventually([&] {
+    return server->log().find("a handshake was refused remote=127.0.0.1 ") != std::string::npos;
+  })) << server->log();
+  write_file("crl", next_list({}));
+  server->reload();
+  EXPECT_TRUE(eventually([&] { return get("/readyz", "") == "200"; })) << text("body");
 }
 
 }  // namespace tls_http_test

@@ -15,11 +15,11 @@ std::string unreachable(const std::string& server, Obstacle obstacle) {
       return "nothing listens at " + server + "; check the address, and that musterd runs there";
     case Obstacle::kClosed:
       // What a server with TLS does to a client without.
-      return server + " closes connections at once; check that it is a musterd, and whether it " +
-             "requires TLS (--cacert, --cert and --key)";
+      return server + " closes connections at once; check that it is a musterd, whether it " +
+             "requires TLS (--cacert, --cert and --key), and whether it is full (its log says so)";
     case Obstacle::kSilent:
-      return server + " accepts connections and sends nothing; check that it is a musterd, and " +
-             "its health";
+      return server + " accepts connections and sends nothing; check that it is a musterd, its " +
+             "health, and whether many connections of this host wait there (its log says so)";
     case Obstacle::kNotGrpc:
       return no_grpc(server);
     case Obstacle::kTls:

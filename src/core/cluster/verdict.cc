@@ -29,6 +29,9 @@ std::string missing(const std::map<std::string, Presence>& servers) {
 }  // namespace
 
 Verdict judge(const HealthSight& sight) {
+  if (!sight.refuses_all.empty()) {
+    return {false, "every certificate is refused: " + sight.refuses_all};
+  }
   if (!sight.waiting.empty()) return ill(sight, sight.waiting);
   if (sight.age > kOutOfTouch) {
     return ill(sight, "the engine (" + sight.engine + ") has not answered for " +

@@ -10,6 +10,8 @@ namespace muster::cluster {
 
 /// A server's knowledge about its own health.
 struct HealthSight {
+  /// Why it refuses every certificate; empty if it does not.
+  std::string refuses_all{};
   std::string waiting;         ///< Why it has no state yet; empty once it has.
   std::string engine;          ///< Which kind: "etcd", "managed" …
   std::string engine_trouble;  ///< The engine's own report of trouble; empty: none.

@@ -26,6 +26,14 @@ TEST(VerdictTest, EveryIllnessHasItsReason) {
   EXPECT_EQ(judge(sight), (Verdict{false, "this server is loading its state"}));
 }
 
+// R49
+TEST(VerdictTest, AServerThatRefusesEveryCertificateIsNotHealthy) {
+  HealthSight sight = well();
+  sight.refuses_all = "there is no revocation list yet";
+  EXPECT_EQ(judge(sight),
+            (Verdict{false, "every certificate is refused: there is no revocation list yet"}));
+}
+
 TEST(VerdictTest, AHealthyServerSaysWhoIsMissing) {
   HealthSight sight = well();
   sight.servers = {{"s1", Presence::kPresent}, {"s2", Presence::kUnknown}};

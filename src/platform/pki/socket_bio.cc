@@ -31,15 +31,20 @@ int read_from(BIO* bio, char* to, int room) {
   return static_cast<int>(read);
 }
 
-long control(BIO* bio, int what, long, void*) {
+long control(BIO* bio, int what, long, void* to) {
   if (what == BIO_CTRL_FLUSH) return 1;
+  if (what == BIO_C_GET_FD) {
+    if (to != nullptr) *static_cast<int*>(to) = socket_of(bio);
+    return socket_of(bio);
+  }
   if (what == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
   return 0;
 }
 
 const BIO_METHOD* method() {
   static const BIO_METHOD* const kMethod = [] {
-    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "muster socket");
+    BIO_METHOD* made = BIO_meth_new(
+        BIO_get_new_index() | BIO_TYPE_SOURCE_SINK | BIO_TYPE_DESCRIPTOR, "muster socket");
     if (made != nullptr) {
       BIO_meth_set_write(made, write_to);
       BIO_meth_set_read(made, read_from);

@@ -8,10 +8,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <memory>
 #include <string_view>
 
 #include "platform/pki/openssl.h"
+#include "platform/pki/socket_bio.h"
 #include "platform/pki/tls.h"
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
@@ -38,7 +41,9 @@ std::pair<std::string, std::string> parts(const std::string& server) {
   return {host, colon == std::string::npos ? std::string() : server.substr(colon + 1)};
 }
 
-UniqueFd connect_to(const std::string& host, const std::string& port, MonoTime by) {
+/// Notes if the server accepted a connection and closed it at once.
+UniqueFd connect_to(const std::string& host, const std::string& port, MonoTime by,
+                    TlsFindings& findings) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -54,6 +59,7 @@ UniqueFd connect_to(const std::string& host, const std::string& port, MonoTime b
         ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
       return fd;
     }
+    if (error == ECONNRESET) findings.answer = TlsFindings::Answer::kClosed;
   }
   return {};
 }
@@ -112,10 +118,35 @@ void judge_failure(TlsFindings& findings) {
     findings.alert = SSL_alert_desc_string_long(reason - SSL_AD_REASON_OFFSET);
   } else if (findings.certificate) {
     findings.answer = TlsFindings::Answer::kRefused;
-  } else if (error != 0) {
+  } else if (ERR_GET_LIB(error) == ERR_LIB_SSL && reason != SSL_R_UNEXPECTED_EOF_WHILE_READING) {
     findings.answer = TlsFindings::Answer::kPlaintext;
+  } else {
+    findings.answer = TlsFindings::Answer::kClosed;
   }
   ERR_clear_error();
+}
+
+/// Reads the first frames of HTTP/2 (RFC 9113, 4.1): whether one of them ends the connection.
+void judge_frames(std::string_view bytes, TlsFindings& findings) {
+  constexpr std::size_t kHead = 9;
+  constexpr std::size_t kErrors = 8;  // Of a GOAWAY frame, before its words.
+  constexpr char kGoaway = 7;
+  findings.answer = TlsFindings::Answer::kTls;
+  while (bytes.size() >= kHead) {
+    std::size_t size = 0;
+    for (const char c : bytes.substr(0, 3)) size = size << 8U | static_cast<unsigned char>(c);
+    const char kind = bytes[3];
+    bytes.remove_prefix(kHead);
+    const std::string_view content = bytes.substr(0, size);
+    if (kind == kGoaway && content.size() >= kErrors) {
+      findings.answer = TlsFindings::Answer::kSentAway;
+      for (const char c : content.substr(kErrors)) {
+        if (c >= 0x20 && c < 0x7f) findings.farewell.push_back(c);
+      }
+      return;
+    }
+    bytes.remove_prefix(content.size());
+  }
 }
 
 }  // namespace
@@ -124,12 +155,15 @@ TlsFindings probe_tls(const std::string& server, const TlsTexts& brought, Durati
   const MonoTime by = boot_now() + limit;
   TlsFindings findings;
   const auto [host, port] = parts(server);
-  const UniqueFd fd = connect_to(host, port, by);
+  const UniqueFd fd = connect_to(host, port, by, findings);
   const Context context(SSL_CTX_new(TLS_client_method()));
   if (!fd.valid() || !context || !fill_tls_context(*context, brought)) return findings;
+  findings.answer = TlsFindings::Answer::kNone;
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   const Connection connection(SSL_new(context.get()));
-  if (!connection || SSL_set_fd(connection.get(), fd.get()) != 1) return findings;
+  BIO* socket = connection ? new_socket_bio(fd.get()) : nullptr;
+  if (socket == nullptr) return findings;
+  SSL_set_bio(connection.get(), socket, socket);
   SSL_set_alpn_protos(connection.get(), kProtocols, sizeof kProtocols);
   SSL_set_tlsext_host_name(connection.get(), host.c_str());
   SSL* ssl = connection.get();
@@ -144,10 +178,14 @@ TlsFindings probe_tls(const std::string& server, const TlsTexts& brought, Durati
   static_cast<void>(finish(ssl, by, [ssl] {
     return SSL_write(ssl, kPreface.data(), static_cast<int>(kPreface.size()));
   }));
-  char byte = 0;
-  const int answered = finish(ssl, by, [ssl, &byte] { return SSL_read(ssl, &byte, 1); });
+  std::array<char, 4096> answer{};
+  int size = 0;
+  const int answered = finish(ssl, by, [ssl, &answer, &size] {
+    size = SSL_read(ssl, answer.data(), static_cast<int>(answer.size()));
+    return size;
+  });
   if (answered == SSL_ERROR_NONE) {
-    findings.answer = TlsFindings::Answer::kTls;
+    judge_frames({answer.data(), static_cast<std::size_t>(size)}, findings);
   } else if (answered != SSL_ERROR_WANT_READ && answered != SSL_ERROR_WANT_WRITE) {
     judge_failure(findings);
   }

@@ -16,12 +16,15 @@ struct TlsFindings {
   enum class Answer {
     kNone,       ///< It cannot be reached, or says nothing in time.
     kPlaintext,  ///< It does not speak TLS.
+    kClosed,     ///< It accepted the connection and closed it before it said anything.
     kTls,        ///< It spoke TLS and accepted this side.
     kRefused,    ///< It spoke TLS and refused this side, or hung up.
+    kSentAway,   ///< It accepted this side, and ended the connection in HTTP/2.
   };
   Answer answer = Answer::kNone;
   /// The alert by which it refused, in OpenSSL's words; empty when it hung up without one.
   std::string alert{};
+  std::string farewell{};  ///< Its words when it sent this side away; may be empty.
   std::optional<CertificateFacts> certificate{};  ///< Its own.
   bool trusted = false;     ///< One of the authorities has issued it; dates are not looked at.
   bool name_holds = false;  ///< It holds the host's name or address.

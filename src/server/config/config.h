@@ -79,6 +79,8 @@ struct ServerConfig {
   RequestLimitOptions limits;
   /// That are open at a time. Fewer when this process may not open as many files.
   std::uint32_t connections = 20'000;
+  /// Of these, one client's; at most a quarter.
+  std::uint32_t client_connections = 1'000;
   /// Where changes are recorded; empty: nowhere.
   std::string audit_log;
 

@@ -120,6 +120,7 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                                                   {"limits-watches", "7"},
                                                   {"limits-calls", "8"},
                                                   {"limits-connections", "7"},
+                                                  {"limits-client-connections", "6"},
                                                   {"flap-threshold", "5"},
                                                   {"down-brake-share", "0.5"},
                                                   {"virtual-nodes-per-physical", "32"},
@@ -134,7 +135,8 @@ TEST(ServerConfigTest, EveryOptionHasAnEffect) {
                       "|" + c.tls.cert + "|" + c.tls.key + "|" + c.tls.ca + "|" + c.crl_file + "|" +
                       c.crl_url + "|" + c.audit_log + "|" + (c.limited ? "on|" : "off|") +
                       std::to_string(c.limits.watches) + "|" + std::to_string(c.limits.calls) +
-                      "|" + std::to_string(c.connections) + "|";
+                      "|" + std::to_string(c.connections) + "|" +
+                      std::to_string(c.client_connections) + "|";
     for (const Rate& each :
          {c.limits.heartbeat, c.limits.register_node, c.limits.deregister, c.limits.get_topology,
           c.limits.read, c.limits.all_heartbeats, c.limits.all_registers, c.limits.all_writes}) {

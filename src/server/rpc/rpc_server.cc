@@ -67,6 +67,8 @@ class RpcServer::Impl {
     options.admit = options_.admit;
     options.taken_within = options_.taken_within;
     options.lasts = is_stream;
+    options.connections = options_.connections;
+    options.anteroom = options_.anteroom;
     options.descriptors_max = options_.descriptors_max;
     options.connection_refused = options_.connection_refused;
     options.cut = options_.cut;
@@ -107,8 +109,8 @@ void RpcServer::set_serving(bool serving) {
   impl_->set_serving(serving);
 }
 
-void RpcServer::set_descriptors_max(int most) {
-  impl_->server().set_descriptors_max(most);
+void RpcServer::limit_connections(const ConnectionBudget::Options& limits, int descriptors_max) {
+  impl_->server().limit_connections(limits, descriptors_max);
 }
 
 std::size_t RpcServer::calls() const {

@@ -50,9 +50,12 @@ struct RpcServerOptions {
   std::function<void()> call_refused{};  ///< Called for each of those.
   /// An answer that its client has not taken by then is dropped.
   Duration taken_within = 30s;
+  /// As in ServerOptions.
+  ConnectionBudget::Options connections{};
+  Anteroom::Options anteroom{};
   /// As in ListenerOptions.
   int descriptors_max = 0;
-  std::function<void()> connection_refused{};
+  std::function<void(Refusal why, const std::string& remote)> connection_refused{};
   /// A connection was closed because its client broke a rule of HTTP/2 or flooded it; `certificate`
   /// is the client's, empty in plaintext.
   std::function<void(Breach breach, const std::string& remote, std::string_view certificate,
@@ -82,8 +85,8 @@ class RpcServer final : public Peers {
   /// What grpc.health.v1 says, for the server as a whole and for each service.
   void set_serving(bool serving);
 
-  /// Another RpcServerOptions::descriptors_max from now on.
-  void set_descriptors_max(int most);
+  /// Other limits from now on; open connections stay.
+  void limit_connections(const ConnectionBudget::Options& limits, int descriptors_max);
 
   /// Calls that clients have open, answers on their way included.
   [[nodiscard]] std::size_t calls() const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "platform/pki/certificate.h"
+#include "rpc/connection.h"
 
 namespace muster::server {
 namespace {
@@ -20,8 +21,7 @@ int rules_index() {
 
 }  // namespace
 
-SslRules::SslRules(std::function<Status(std::string_view pem)> verify)
-    : verify_(std::move(verify)) {}
+SslRules::SslRules(Verify verify) : verify_(std::move(verify)) {}
 
 SslRules::~SslRules() = default;
 
@@ -89,8 +89,10 @@ int SslRules::on_certificate(int good, X509_STORE_CTX* chain) {
       X509_STORE_CTX_get_ex_data(chain, SSL_get_ex_data_X509_STORE_CTX_idx()));
   // The hello has put another context in the place of the one that holds the rules.
   const auto* rules = static_cast<const SslRules*>(SSL_get_app_data(connection));
-  if (rules != nullptr && rules->verify_(pki::to_pem(X509_STORE_CTX_get_current_cert(chain))))
+  if (rules != nullptr && rules->verify_(pki::to_pem(X509_STORE_CTX_get_current_cert(chain)),
+                                         rpc::remote_host(SSL_get_fd(connection)))) {
     return 1;
+  }
   X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);
   return 0;
 }

@@ -20,8 +20,10 @@ namespace muster::server {
 /// checked. Threads: any, after use().
 class SslRules : public std::enable_shared_from_this<SslRules> {
  public:
-  /// `verify` is asked about each certificate (PEM) issued by a CA in use; any thread.
-  explicit SslRules(std::function<Status(std::string_view pem)> verify);
+  /// Whether to accept this certificate (PEM), issued by a CA in use, of the peer at `remote`.
+  using Verify = std::function<Status(std::string_view pem, const std::string& remote)>;
+  /// `verify` is called on any thread.
+  explicit SslRules(Verify verify);
   ~SslRules();
 
   /// Uses these certificates from now on. kInvalid if OpenSSL cannot use them.
@@ -38,7 +40,7 @@ class SslRules : public std::enable_shared_from_this<SslRules> {
   static int on_hello(SSL* connection, int* alert, void* rules);
   static int on_certificate(int good, X509_STORE_CTX* chain);
 
-  const std::function<Status(std::string_view pem)> verify_;
+  const Verify verify_;
   Mutex mutex_;
   /// What is in force: for listeners that bring a context of their own, for clients of RPC, and for
   /// connections to other servers.

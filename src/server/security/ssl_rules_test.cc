@@ -56,9 +56,10 @@ class SslRulesTest : public ::testing::Test {
   const TestPair server_ = ca_.issue("s1", {"muster:role:server"});
   const TestPair client_ = ca_.issue("op", {"muster:role:admin"});
   bool good_ = true;
-  std::shared_ptr<SslRules> rules_ = std::make_shared<SslRules>([this](std::string_view) {
-    return good_ ? Status(Done{}) : Status(Errc::kDenied, "revoked");
-  });
+  std::shared_ptr<SslRules> rules_ =
+      std::make_shared<SslRules>([this](std::string_view, const std::string&) {
+        return good_ ? Status(Done{}) : Status(Errc::kDenied, "revoked");
+      });
   OwnedContext context_;
   std::string shown_;
   std::optional<std::string> renewed_;

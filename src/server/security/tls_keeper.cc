@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "platform/pki/certificate.h"
+#include "rpc/connection.h"
 #include "server/security/crl_marks.h"
 #include "server/security/crl_source.h"
 
@@ -17,22 +18,30 @@ using security::Role;
 struct TlsKeeper::Door {
   explicit Door(const Clock& c) : clock(&c) {}
 
-  Status verify(std::string_view pem, bool server) MUSTER_EXCLUDES(mutex) {
+  Status verify(std::string_view pem, const std::string& remote, bool server)
+      MUSTER_EXCLUDES(mutex) {
+    const Status verdict = judge(pem, server);
+    if (!verdict) {
+      log_info("a handshake was refused",
+               {{"remote", remote}, {"reason", verdict.error().message}});
+    }
+    return verdict;
+  }
+  Status judge(std::string_view pem, bool server) MUSTER_EXCLUDES(mutex) {
     const auto peer = peers.read(pem);
-    if (!peer) return refuse(peer.error());
+    if (!peer) return peer.error();
     if (server && (*peer)->identity.role != Role::kServer) {
-      return refuse({Errc::kDenied, "the certificate of " +
-                                        std::string(to_string((*peer)->identity.role)) + " " +
-                                        (*peer)->identity.id + " is not a server's"});
+      return {Errc::kDenied, "the certificate of " +
+                                 std::string(to_string((*peer)->identity.role)) + " " +
+                                 (*peer)->identity.id + " is not a server's"};
     }
     if (server && !(*peer)->may_serve) {
-      return refuse({Errc::kDenied, "the certificate of server " + (*peer)->identity.id +
-                                        " lacks the extended key usage serverAuth"});
+      return {Errc::kDenied, "the certificate of server " + (*peer)->identity.id +
+                                 " lacks the extended key usage serverAuth"};
     }
     const MutexLock lock(mutex);
     if (clock == nullptr) return {Errc::kDenied, "this server is stopping"};
-    const Status valid = still_valid(**peer, revocations, clock->wall_now());
-    return valid ? valid : refuse(valid.error());
+    return still_valid(**peer, revocations, clock->wall_now());
   }
   void close() MUSTER_EXCLUDES(mutex) {
     const MutexLock lock(mutex);
@@ -42,10 +51,6 @@ struct TlsKeeper::Door {
   void use(const CrlKeeper* keeper) MUSTER_EXCLUDES(mutex) {
     const MutexLock lock(mutex);
     revocations = keeper;
-  }
-  static Status refuse(const Error& error) {
-    log_info("a handshake was refused", {{"reason", error.message}});
-    return error;
   }
 
   PeerCache peers;
@@ -61,7 +66,9 @@ TlsKeeper::TlsKeeper(EventLoop& loop, Options options)
                {.check = [this](const Credentials& found) { return check_own(found); }}),
       door_(std::make_shared<Door>(loop)),
       ssl_(std::make_shared<SslRules>(
-          [door = door_](std::string_view pem) { return door->verify(pem, false); })) {}
+          [door = door_](std::string_view pem, const std::string& remote) {
+            return door->verify(pem, remote, false);
+          })) {}
 
 TlsKeeper::~TlsKeeper() {
   door_->close();
@@ -143,7 +150,8 @@ rpc::RpcTls TlsKeeper::rpc() const {
   rules.accept = [ssl = ssl_] { return ssl->accept(); };
   rules.connect = [ssl = ssl_](const std::string& host) { return ssl->connect(host); };
   rules.verify_server = [door = door_](SSL* connection) {
-    return door->verify(pki::shown_certificate(*connection), true);
+    return door->verify(pki::shown_certificate(*connection),
+                        rpc::remote_host(SSL_get_fd(connection)), true);
   };
   return rules;
 }

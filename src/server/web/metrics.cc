@@ -122,7 +122,8 @@ Metrics::Metrics()
       decisions_(
           registry_.counters("muster_decisions_total", "Decisions recorded, by kind", {"kind"})),
       rejections_(registry_.counters("coordinator_rate_limit_rejected_total",
-                                     "Requests refused by a limit, by reason", {"reason"})),
+                                     "Requests and connections refused by a limit, by reason",
+                                     {"reason"})),
       cuts_(registry_.counters("muster_connections_cut_total",
                                "Connections closed because their clients flooded them, by limit",
                                {"limit"})),

@@ -183,6 +183,7 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
 
 cluster::Verdict Observer::verdict() const {
   cluster::HealthSight sight;
+  if (options_.refuses_all) sight.refuses_all = options_.refuses_all();
   sight.waiting = not_ready_;
   sight.engine = options_.engine;
   if (options_.engine_trouble) sight.engine_trouble = options_.engine_trouble();

@@ -39,6 +39,8 @@ class Observer {
     std::function<std::string()> engine_trouble{};
   };
   struct Options {
+    /// Why the server refuses every certificate; empty if it does not.
+    std::function<std::string()> refuses_all{};
     std::string server;
     std::string engine;  ///< file, etcd, managed or s3.
     membership::Options membership;

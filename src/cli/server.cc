@@ -34,9 +34,13 @@ class ServerCommand final : public Command {
            "Exits with 1 if the id is in use.\n"
            "transfer asks the leader to hand over, to the named server or to any; it returns when "
            "the\n"
-           "leader has accepted the request, a moment before the other server leads. remove is "
-           "for a\n"
-           "server that is gone for good; it also removes that member of a managed engine.\n";
+           "leader has accepted the request, a moment before the other server leads. A server that "
+           "leads\n"
+           "already or has been silent is refused with exit code 1. remove is for a server that is "
+           "gone for\n"
+           "good; it also removes that member of a managed engine. Stop the server first: one that "
+           "was heard\n"
+           "within the last 10 s is refused with exit code 1.\n";
   }
 
   void declare(CLI::App& app) override {

@@ -63,6 +63,10 @@ class AdminService {
   Actions actions_;
   cluster::Reachability reachability_;
   /// How far they had read the log; at most one for each server that announced itself.
+  /// kConflict while the server runs, or may run, as far as this one knows.
+  [[nodiscard]] Status is_gone(const std::string& id) const;
+  /// Whether a leader may hand over to that server; otherwise why not.
+  [[nodiscard]] Status may_lead(const std::string& id) const;
   std::map<std::string, std::uint64_t> applied_;
 };
 

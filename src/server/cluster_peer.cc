@@ -41,6 +41,12 @@ LeaderTerm::Options term_options(const ServerConfig& config, const std::string& 
   return options;
 }
 
+AdminService::Common in_common(const ServerConfig& config) {
+  return {config.engine.substr(0, config.engine.find(':')), !config.crl_file.empty()  ? "--crl-file"
+                                                            : !config.crl_url.empty() ? "--crl-url"
+                                                                                      : ""};
+}
+
 }  // namespace
 
 ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
@@ -141,7 +147,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       store_hub_(loop_, replica_.state(), {}),
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
-      admin_(cluster_, config_.id,
+      admin_(cluster_, config_.id, in_common(config_),
              {.step_down =
                   [this](std::optional<WorkerId> to, const std::string& why) {
                     term_.resign_because(why);

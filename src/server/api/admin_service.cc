@@ -89,6 +89,8 @@ void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRe
 
 void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRequest&) {
   v1::ListServersResponse response;
+  response.set_engine(common_.engine);
+  response.set_crl_option(common_.crl_option);
   for (const auto& [id, server] : cluster_.state().servers()) {
     v1::ServerInfo& info = *response.add_servers();
     info.set_id(id);
@@ -111,10 +113,10 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
     return call->finish(
         {rpc::Code::kFailedPrecondition, "this server leads; transfer the leadership first", {}});
   }
-  if (!actions_.remove_member) return forget(call, id, false);
-  actions_.remove_member(id, [this, call, id](const Status& removed) {
   // A server that runs would lose its member of the engine, or announce itself again.
   if (Status gone = is_gone(id); !gone) return call->finish(rpc::to_status(gone.error()));
+  if (!actions_.remove_member) return forget(call, id, false);
+  actions_.remove_member(id, [this, call, id](const Status& removed) {
     // One that never was a member, or was removed before, is still to be forgotten.
     if (!removed && !removed.is(Errc::kNotFound)) {
       return call->finish(rpc::to_status(removed.error()));
@@ -135,8 +137,6 @@ void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool 
   });
 }
 
-void AdminService::TransferLeadership(const rpc::CallPtr& call,
-                                      const v1::TransferLeadershipRequest& request) {
 Status AdminService::is_gone(const std::string& id) const {
   const MonoTime now = cluster_.loop().now();
   const cluster::Presence presence = reachability_.presence(id, now);
@@ -164,6 +164,8 @@ Status AdminService::may_lead(const std::string& id) const {
                                " and would not take over; start it first, or name another server"};
 }
 
+void AdminService::TransferLeadership(const rpc::CallPtr& call,
+                                      const v1::TransferLeadershipRequest& request) {
   if (!request.to().empty()) {
     if (Status fit = may_lead(request.to()); !fit) {
       return call->finish(rpc::to_status(fit.error()));

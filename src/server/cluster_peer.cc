@@ -273,13 +273,13 @@ void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {
   if (!open_ || stopping_) {
     const char* why = open_ ? "this server is stopping" : "this server is loading its state";
-    return call->finish({rpc::Code::kUnavailable, why, {}});
+    return cluster_.access().decline(call, {rpc::Code::kUnavailable, why, {}});
   }
   if (call->method() == kMoveState) return tell_move_state(call);
   if (seal_ && call->method() != kHealthCheck) {
     const std::string& to = seal_->target;
-    return call->finish(
-        {rpc::Code::kUnavailable, left_ ? moved_to(to).message : moving_to(to), {}});
+    return cluster_.access().decline(
+        call, {rpc::Code::kUnavailable, left_ ? moved_to(to).message : moving_to(to), {}});
   }
   router_.dispatch(call);
 }

@@ -341,7 +341,9 @@ void Server::dispatch(const rpc::CallPtr& call) {
   const bool ready = peer_ && peer_->open() && !stopping_;
   if (ready) return peer_->dispatch(call);
   const std::string why = stopping_ ? "this server is stopping" : observer_.verdict().reason;
-  if (call->method() != kHealthCheck) return call->finish({rpc::Code::kUnavailable, why, {}});
+  if (call->method() != kHealthCheck) {
+    return access_->decline(call, {rpc::Code::kUnavailable, why, {}});
+  }
   rpc::read_request<v1::HealthCheckRequest>(
       call, [this, why](const rpc::CallPtr& c, const v1::HealthCheckRequest&, const std::string&) {
         v1::HealthCheckResponse response;

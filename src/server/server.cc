@@ -355,6 +355,7 @@ void Server::dispatch(const rpc::CallPtr& call) {
 
 void Server::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
+  observer_.stopping();
   const auto close = [this, done = std::move(done)] {
     rpc_->close();
     http_.reset();

@@ -46,8 +46,11 @@ Status ArbiterOptions::check_shared() const {
           "store that all nodes share (file:///…, s3://…, etcd://…, muster://…)"};
 }
 
-Result<std::unique_ptr<Hub>> ArbiterOptions::open() const {
+Result<std::unique_ptr<Hub>> ArbiterOptions::open(ExistingStore existing) const {
   if (Status status = check(); !status) return status.error();
+  if (existing == ExistingStore::kRequired) {
+    if (Status there = check_directory("--arbiter", url); !there) return there.error();
+  }
   return Hub::open(url, hub);
 }
 

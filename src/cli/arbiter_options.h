@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "coordinator/hub.h"
 
 namespace CLI {
@@ -28,7 +29,7 @@ struct ArbiterOptions {
   [[nodiscard]] Status check() const;
   /// For who takes part: others can see this store as well.
   [[nodiscard]] Status check_shared() const;
-  [[nodiscard]] Result<std::unique_ptr<Hub>> open() const;
+  [[nodiscard]] Result<std::unique_ptr<Hub>> open(ExistingStore existing) const;
 };
 
 }  // namespace muster::cli

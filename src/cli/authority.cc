@@ -156,12 +156,22 @@ Status Authority::write_issued(const IssueOrder& order, const pki::Certificate& 
   return write(order.id + ".crt", certificate.to_pem(), Readers::kEverybody);
 }
 
+Status Authority::check_term(std::uint32_t days, WallTime now) const {
+  const WallTime ends = facts().not_after;
+  if (now + std::chrono::days(days) <= ends) return Done{};
+  return {Errc::kInvalid,
+          "the CA certificate expires before that; give --days " +
+              std::to_string(std::chrono::floor<std::chrono::days>(ends - now).count()) +
+              " or fewer, or make a new CA"};
+}
+
 Result<WrittenList> Authority::revoke(const std::string& id, std::uint32_t days, WallTime now) {
   if (id.empty()) return {Errc::kInvalid, "name the id whose certificates to revoke: --id ID"};
   if (!index_.knows(id)) {
     return {Errc::kInvalid,
             "this CA has issued no certificate to " + id + "; index.json lists the known ids"};
   }
+  if (Status s = check_term(days, now); !s) return s.error();
   std::vector<std::string> serials = index_.revoke(id, now);
   auto list = write_list(days, now);
   if (list) list->serials = std::move(serials);
@@ -169,6 +179,7 @@ Result<WrittenList> Authority::revoke(const std::string& id, std::uint32_t days,
 }
 
 Result<WrittenList> Authority::write_list(std::uint32_t days, WallTime now) {
+  if (Status s = check_term(days, now); !s) return s.error();
   pki::RevocationOrder order;
   order.number = ++index_.crl_number;
   order.this_update = now - kBackdate;

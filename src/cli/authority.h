@@ -57,6 +57,7 @@ class Authority {
 
   [[nodiscard]] Result<IssuedCertificate> issue(const IssueOrder& order, WallTime now);
   /// Every certificate of that id is revoked, and a new list written, also when they were before.
+  /// kInvalid if the list would outlive the CA certificate.
   [[nodiscard]] Result<WrittenList> revoke(const std::string& id, std::uint32_t days, WallTime now);
   /// A new list of what has been revoked so far.
   [[nodiscard]] Result<WrittenList> write_list(std::uint32_t days, WallTime now);
@@ -70,6 +71,7 @@ class Authority {
 
   [[nodiscard]] Status write_issued(const IssueOrder& order, const pki::Certificate& certificate,
                                     const pki::PrivateKey& key, IssuedCertificate& issued) const;
+  [[nodiscard]] Status check_term(std::uint32_t days, WallTime now) const;
   [[nodiscard]] Status save_index() const;
 
   std::string directory_;

@@ -193,6 +193,17 @@ TEST_F(AuthorityTest, TheIndexKnowsACertificateBeforeAnybodyCanHaveIt) {
   EXPECT_TRUE(CertificateIndex::from_json(content("index.json"))->knows("n2"));
 }
 
+TEST_F(AuthorityTest, ARevocationListDoesNotOutliveItsCa) {
+  Authority authority = make();
+  ASSERT_TRUE(authority.issue(node("n1"), kNoon).ok());
+  EXPECT_TRUE(authority.write_list(3650, kNoon).ok());
+  const std::string before = content("crl.pem");
+  EXPECT_THAT(authority.write_list(4000, kNoon).error().message,
+              HasSubstr("the CA certificate expires before that; give --days 3650 or fewer"));
+  EXPECT_TRUE(authority.revoke("n1", 4000, kNoon).is(Errc::kInvalid));
+  EXPECT_EQ(content("crl.pem"), before);
+}
+
 // A list that the index does not know would be followed by another with the same number.
 TEST_F(AuthorityTest, TheIndexKnowsARevocationBeforeTheListNamesIt) {
   Authority authority = make();

@@ -1,5 +1,8 @@
 #include "client/backup.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -17,6 +20,7 @@
 #include "log/archive.h"
 #include "log/move.h"
 #include "platform/system_clock.h"
+#include "platform/unique_fd.h"
 
 namespace muster::cli {
 namespace {
@@ -34,7 +38,7 @@ class BackupCommand final : public Command {
            "\n"
            "The backup holds the whole state at one place in the log. The file appears when it "
            "is\n"
-           "complete, and an existing file is not overwritten.\n";
+           "complete, for its owner only (mode 0600), and an existing file is not overwritten.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -55,6 +59,10 @@ class BackupCommand final : public Command {
     std::ofstream out;
     client::BackupSink sink;
     sink.begin = [&]() -> Status {
+      // Whatever was there may be readable by others, or be a link.
+      ::unlink(part.c_str());
+      const UniqueFd made(::open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+      if (!made.valid()) return cannot_write(part);
       out = std::ofstream(part, std::ios::binary | std::ios::trunc);
       return out ? Status(Done{}) : cannot_write(part);
     };
@@ -113,7 +121,7 @@ class RestoreCommand final : public Command {
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (file_.empty()) return {Errc::kInvalid, "name the backup file: muster restore FILE"};
     if (Status whole = rlog::check_archive(file_); !whole) return whole.error();
-    const auto engine = engine_.open();
+    const auto engine = engine_.open(ExistingStore::kMayBeMade);
     if (!engine) return engine.error();
     std::unique_ptr<rlog::Restore> restore;
     const auto last = (*engine)->await<rlog::Index>([&](Callback<rlog::Index> done) {

@@ -1,6 +1,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -103,8 +104,9 @@ class CertsCommand final : public Command {
     auto authority = Authority::open(directory_);
     if (!authority) return authority.error();
     if (issue_->parsed()) return issue(terminal, *authority, now);
-    return write_list(terminal, revoke_->parsed() ? authority->revoke(revoked_id_, list_days_, now)
-                                                  : authority->write_list(list_days_, now));
+    const std::uint32_t days = list_days(authority->facts().not_after, now);
+    return write_list(terminal, revoke_->parsed() ? authority->revoke(revoked_id_, days, now)
+                                                  : authority->write_list(days, now));
   }
 
  private:
@@ -171,6 +173,14 @@ class CertsCommand final : public Command {
                     issued->p12_password + " (stored nowhere else)");
     }
     return kDone;
+  }
+
+  /// As given; a default that would outlive the CA certificate ends with it.
+  [[nodiscard]] std::uint32_t list_days(WallTime authority_expires, WallTime now) const {
+    const CLI::App& action = revoke_->parsed() ? *revoke_ : *crl_;
+    if (action.count("--days") > 0) return list_days_;
+    const auto left = std::chrono::floor<std::chrono::days>(authority_expires - now).count();
+    return std::min(list_days_, static_cast<std::uint32_t>(std::max<std::int64_t>(left, 1)));
   }
 
   Result<int> write_list(Terminal& terminal, const Result<WrittenList>& list) {

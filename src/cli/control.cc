@@ -55,6 +55,7 @@ class StoreAccess {
  public:
   static Result<std::unique_ptr<StoreAccess>> open(const ArbiterOptions& arbiter) {
     if (Status status = arbiter.check(); !status) return status.error();
+    if (Status there = check_directory("--arbiter", arbiter.url); !there) return there.error();
     std::unique_ptr<StoreAccess> access(new StoreAccess());
     StoreOptions options;
     options.tls = {arbiter.hub.ca_file, arbiter.hub.cert_file, arbiter.hub.key_file};

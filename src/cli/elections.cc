@@ -49,7 +49,7 @@ class ElectionsCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     const auto rows = read_elections((*hub)->store());
     if (!rows) return rows.error();

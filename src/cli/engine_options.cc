@@ -2,6 +2,7 @@
 
 #include "cli/options.h"
 #include "log/keys.h"
+#include "store/url.h"
 
 namespace muster::cli {
 
@@ -30,7 +31,7 @@ void EngineOptions::declare(CLI::App& app) {
   add_duration(app, "--timeout", timeout, "Limit for one request to the engine");
 }
 
-Result<std::unique_ptr<OpenEngine>> EngineOptions::open() const {
+Result<std::unique_ptr<OpenEngine>> EngineOptions::open(ExistingStore existing) const {
   if (url.empty()) return {Errc::kInvalid, "name the engine: --engine URL"};
   if (url == "managed") {
     return {Errc::kInvalid,
@@ -39,6 +40,16 @@ Result<std::unique_ptr<OpenEngine>> EngineOptions::open() const {
   }
   if (tls.cert.empty() != tls.key.empty()) {
     return {Errc::kInvalid, "--cert and --key belong together: give both or neither"};
+  }
+  const auto address = Url::parse(url);
+  if (!address) return {Errc::kInvalid, "--engine: " + address.error().message};
+  if (address->scheme != "file" && address->scheme != "etcd" && address->scheme != "s3") {
+    return {Errc::kInvalid,
+            "--engine is file:///dir, etcd://host:port/prefix or s3://bucket/prefix, not " +
+                address->scheme + ":"};
+  }
+  if (existing == ExistingStore::kRequired) {
+    if (Status there = check_directory("--engine", url); !there) return there.error();
   }
   auto engine = std::make_unique<OpenEngine>();
   if (Status opened = engine->open(url, {tls}); !opened) return opened.error();

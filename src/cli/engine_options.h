@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/options.h"
 #include "log/replicated_log.h"
 #include "platform/event_loop.h"
 #include "store/open/open.h"
@@ -51,7 +52,7 @@ struct EngineOptions {
 
   /// --engine, the TLS files and --timeout.
   void declare(CLI::App& app);
-  [[nodiscard]] Result<std::unique_ptr<OpenEngine>> open() const;
+  [[nodiscard]] Result<std::unique_ptr<OpenEngine>> open(ExistingStore existing) const;
 };
 
 }  // namespace muster::cli

@@ -119,7 +119,7 @@ class ExplainCommand final : public Command {
   }
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     Story story;
     if (Status read = look((*hub)->store(), story); !read) return read.error();

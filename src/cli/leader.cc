@@ -69,7 +69,7 @@ class LeaderCommand final : public Command {
       return {Errc::kInvalid, "--watch confirms what it shows: leave --confirm out"};
     }
     if (watch_) return show(terminal);
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     const NamespaceKeys keys(arbiter_.name_space);
     Result<StateLook> look = this->look((*hub)->store(), keys, {});
@@ -114,7 +114,7 @@ class LeaderCommand final : public Command {
 
   Result<int> show(Terminal& terminal) {
     StopSignals signals;  // Before the store's thread.
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     const NamespaceKeys keys(arbiter_.name_space);
     std::optional<Revision> seen;

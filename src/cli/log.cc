@@ -109,7 +109,7 @@ class LogCommand final : public Command {
     if (!backup_.empty()) {
       if (Status whole = rlog::check_archive(backup_); !whole) return whole.error();
     }
-    const auto engine = engine_.open();
+    const auto engine = engine_.open(ExistingStore::kRequired);
     if (!engine) return engine.error();
     auto seen = inspect(**engine);
     if (seen && action_ == "repair" && !seen->findings.empty()) {

@@ -46,17 +46,17 @@ class NodeCommand final : public Command {
     server_.declare(app);
     add_value(app, "--type", "TYPE", "object", "frontend, metadata or object",
               [this](const std::string& text) {
-                const auto type = parse_node_type(text);
+                const auto type = membership::parse_node_type(text);
                 if (!type) return Status(type.error());
                 spec_.type = *type;
                 return Status(Done{});
               });
     add_text(app, "--address", "HOST", spec_.address, "Host name or address of the node");
     add_value(app, "--port", "PORT", "", "Port of the node", [this](const std::string& text) {
-      const auto port = parse_count(text);
+      const auto port = parse_count(text, 65535);
       if (!port) return Status(port.error());
       spec_.port = *port;
-      return membership::validate_port(*port);
+      return Status(Done{});
     });
     add_count(app, "--weight", spec_.weight, "Weight of the node on the ring",
               membership::kWeightMax);

@@ -38,9 +38,12 @@ class NodesCommand final : public Command {
     server_.declare(app);
     add_value(app, "--state", "STATE", "",
               "Only nodes in this state: active, joining, draining, down or suspect",
-              [this](const std::string& text) { return set(parse_node_state(text), state_); });
-    add_value(app, "--type", "TYPE", "", "Only nodes of this type: frontend, metadata or object",
-              [this](const std::string& text) { return set(parse_node_type(text), type_); });
+              [this](const std::string& text) {
+                return set(membership::parse_node_state(text), state_);
+              });
+    add_value(
+        app, "--type", "TYPE", "", "Only nodes of this type: frontend, metadata or object",
+        [this](const std::string& text) { return set(membership::parse_node_type(text), type_); });
     add_flag(app, "--watch", watch_, "Follow changes until interrupted");
     add_flag(app, "--json", json_, "Print one JSON object; JSON lines with --watch");
   }

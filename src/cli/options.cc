@@ -5,10 +5,13 @@
 #include <CLI/Formatter.hpp>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "base/text.h"
+#include "store/url.h"
 
 namespace muster::cli {
 namespace {
@@ -152,6 +155,17 @@ void show_command_line(CLI::App& app) {
 
 bool shows_command_line(const CLI::App& app) {
   return dynamic_cast<const CommandLineFormatter*>(app.get_formatter().get()) != nullptr;
+}
+
+Status check_directory(const std::string& option, const std::string& url) {
+  const auto address = Url::parse(url);
+  if (!address || address->scheme != "file") return Done{};
+  std::error_code unknown;
+  const auto there = std::filesystem::status(address->path, unknown);
+  if (there.type() != std::filesystem::file_type::not_found) return Done{};
+  return {Errc::kInvalid, option + " " + url + ": the directory " + address->path +
+                              " does not exist; check the path, or start a server or worker that "
+                              "uses it"};
 }
 
 Result<std::uint32_t> parse_count(const std::string& text, std::uint32_t most) {

@@ -42,6 +42,12 @@ void format_help(CLI::App& app);
 void show_command_line(CLI::App& app);
 [[nodiscard]] bool shows_command_line(const CLI::App& app);
 
+/// Whether a store in a directory must be there. A command that only reads makes none.
+enum class ExistingStore { kRequired, kMayBeMade };
+/// kInvalid if `url`, the value of that option, is a file:// address whose directory does not
+/// exist.
+[[nodiscard]] Status check_directory(const std::string& option, const std::string& url);
+
 /// A whole number from 1 to `most`.
 [[nodiscard]] Result<std::uint32_t> parse_count(const std::string& text,
                                                 std::uint32_t most = 1'000'000);

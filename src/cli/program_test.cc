@@ -174,6 +174,14 @@ TEST(ProgramTest, WrongUseIsOneSentenceAndExitCode64) {
       {{"log"}, "muster log: say what to do: inspect or repair\n"},
       {{"log", "inspect"}, "muster log: name the engine: --engine URL\n"},
       {{"log", "inspect", "--backup", "b"}, "muster log: --backup belongs to repair\n"},
+      {{"log", "inspect", "--engine", "muster://h:1/p"},
+       "muster log: --engine is file:///dir, etcd://host:port/prefix or s3://bucket/prefix, not "
+       "muster:\n"},
+      {{"log", "inspect", "--engine", "memory:"},
+       "muster log: --engine is file:///dir, etcd://host:port/prefix or s3://bucket/prefix, not "
+       "memory:\n"},
+      {{"node", "register", "a", "--port", "0"},
+       "muster node: --port: \"0\" is not a whole number from 1 to 65535\n"},
   };
   for (const auto& [words, sentence] : cases) {
     const Outcome outcome = muster(words);

@@ -55,13 +55,16 @@ class RecordCommand final : public Command {
     terminal.line(json_ ? dump({{"file", file_},
                                 {"decisions", recording->decisions.size()},
                                 {"nodes", recording->topology.nodes.size()}})
-                        : std::to_string(recording->decisions.size()) + " decisions about " +
-                              std::to_string(recording->topology.nodes.size()) + " nodes are in " +
-                              file_);
+                        : counted(recording->decisions.size(), "decision") + " about " +
+                              counted(recording->topology.nodes.size(), "node") + " in " + file_);
     return kDone;
   }
 
  private:
+  static std::string counted(std::size_t count, const std::string& what) {
+    return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+  }
+
   // Nodes and decisions must be of one moment: asked again when something came between.
   Result<Recording> take(client::Client& client) const {
     for (int attempt = 0; attempt < 10; ++attempt) {

@@ -31,12 +31,16 @@ class ServerCommand final : public Command {
            "--peer is\n"
            "the address of its member of a managed engine; omit it for an engine that the servers "
            "share.\n"
-           "Exits with 1 if the id is in use.\n"
+           "Words in capitals are for you to replace. Exits with 1 if the id is in use.\n"
            "transfer asks the leader to hand over, to the named server or to any; it returns when "
            "the\n"
-           "leader has accepted the request, a moment before the other server leads. remove is "
-           "for a\n"
-           "server that is gone for good; it also removes that member of a managed engine.\n";
+           "leader has accepted the request, a moment before the other server leads. A server that "
+           "leads\n"
+           "already or has been silent is refused with exit code 1. remove is for a server that is "
+           "gone for\n"
+           "good; it also removes that member of a managed engine. Stop the server first: one that "
+           "was heard\n"
+           "within the last 10 s is refused with exit code 1.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -81,31 +85,40 @@ class ServerCommand final : public Command {
   }
 
   Result<int> add(Terminal& terminal, client::Client& client) const {
-    const auto servers = client.call(client::ListServers{}, server_.call());
-    if (!servers) return refused(terminal, name(), servers.error());
+    const auto known = client.call(client::ListServers{}, server_.call());
+    if (!known) return refused(terminal, name(), known.error());
     std::string join;
-    for (const client::ServerInfo& server : *servers) {
+    for (const client::ServerInfo& server : known->servers) {
       if (server.id == id_) {
         return refused(terminal, name(),
                        {Errc::kConflict, id_ + " is a server already, at " + server.address});
       }
       join += (join.empty() ? "" : ",") + server.address;
     }
-    const std::string start =
-        "musterd --id " + id_ +
-        (peer_.empty() ? " --engine URL"
-                       : " --engine managed --peers " + id_ + "=" + peer_ + " --join " + join) +
-        " --data-dir DIR --listen HOST:PORT --cert FILE --key FILE --cacert FILE";
+    const bool managed = known->engine == "managed" || (known->engine.empty() && !peer_.empty());
+    if (!managed && !peer_.empty()) {
+      return refused(terminal, name(),
+                     {Errc::kConflict, "--peer is for a managed engine, and these servers share " +
+                                           known->engine + ": omit it"});
+    }
+    const std::string peer = peer_.empty() ? "HOST:PORT" : peer_;
+    std::string start = "musterd --id " + id_;
+    start += managed ? " --engine managed --peers " + id_ + "=" + peer + " --join " + join
+                     : " --engine URL";
+    start += " --data-dir DIR --listen HOST:PORT --cert FILE --key FILE --cacert FILE";
+    if (!known->crl_option.empty()) {
+      start += " " + known->crl_option + (known->crl_option == "--crl-url" ? " URL" : " FILE");
+    }
     terminal.line(json_ ? dump({{"id", id_}, {"start", start}}) : start);
     return kDone;
   }
 
   Result<int> list(Terminal& terminal, client::Client& client) const {
-    const auto servers = client.call(client::ListServers{}, server_.call());
-    if (!servers) return refused(terminal, name(), servers.error());
+    const auto known = client.call(client::ListServers{}, server_.call());
+    if (!known) return refused(terminal, name(), known.error());
     Json all = Json::array();
     std::vector<std::vector<std::string>> table{{"ID", "ADDRESS", "ROLE", "SILENT", "VERSION"}};
-    for (const client::ServerInfo& server : *servers) {
+    for (const client::ServerInfo& server : known->servers) {
       all.push_back({{"id", server.id},
                      {"address", server.address},
                      {"leader", server.leader},

@@ -23,17 +23,6 @@ Json nodes_json(const std::vector<Node>& nodes, NodeType type) {
   return json;
 }
 
-template <typename Enum, std::size_t N>
-Result<Enum> parse_enum(const std::string& text, const char* what, const Enum (&values)[N]) {
-  std::string known;
-  for (const Enum value : values) {
-    const std::string name = to_lower(membership::to_string(value));
-    if (to_lower(text) == name) return value;
-    known += (known.empty() ? "" : ", ") + name;
-  }
-  return {Errc::kInvalid, "\"" + text + "\" is no " + what + "; there are " + known};
-}
-
 }  // namespace
 
 std::vector<Node> by_id(std::vector<Node> nodes) {
@@ -157,17 +146,6 @@ std::string event_text(const client::WatchEvent& event, WallTime now) {
       return text + ": " + event.reason;
   }
   return text;
-}
-
-Result<NodeType> parse_node_type(const std::string& text) {
-  constexpr NodeType kTypes[] = {NodeType::kFrontend, NodeType::kMetadata, NodeType::kObject};
-  return parse_enum(text, "type of node", kTypes);
-}
-
-Result<NodeState> parse_node_state(const std::string& text) {
-  constexpr NodeState kStates[] = {NodeState::kActive, NodeState::kJoining, NodeState::kDraining,
-                                   NodeState::kDown, NodeState::kSuspect};
-  return parse_enum(text, "state of a node", kStates);
 }
 
 }  // namespace muster::cli

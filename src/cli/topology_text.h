@@ -31,8 +31,4 @@ namespace muster::cli {
 [[nodiscard]] nlohmann::ordered_json event_json(const client::WatchEvent& event, WallTime now);
 [[nodiscard]] std::string event_text(const client::WatchEvent& event, WallTime now);
 
-/// "object" … in any case. kInvalid lists what there is.
-[[nodiscard]] Result<client::NodeType> parse_node_type(const std::string& text);
-[[nodiscard]] Result<client::NodeState> parse_node_state(const std::string& text);
-
 }  // namespace muster::cli

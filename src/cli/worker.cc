@@ -56,7 +56,7 @@ class WorkerCommand final : public Command {
     if (Status status = options_.validate(); !status) return status.error();
     StopSignals signals(StopSignals::HangUp::kStops);  // Before the hub's threads.
     if (Status status = arbiter_.check_shared(); !status) return status.error();
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kMayBeMade);
     if (!hub) return hub.error();
     const auto coordinator = (*hub)->coordinator(arbiter_.name_space, options_);
     if (!coordinator) return coordinator.error();

@@ -112,7 +112,7 @@ class WorkersCommand final : public Command {
 
   [[nodiscard]] Result<int> run(Terminal& terminal) override {
     if (watch_) return show(terminal);
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     const auto fleet = read_fleet((*hub)->store(), NamespaceKeys(arbiter_.name_space));
     if (!fleet) return fleet.error();
@@ -132,7 +132,7 @@ class WorkersCommand final : public Command {
 
   Result<int> show(Terminal& terminal) {
     StopSignals signals;  // Before the store's thread.
-    const auto hub = arbiter_.open();
+    const auto hub = arbiter_.open(ExistingStore::kRequired);
     if (!hub) return hub.error();
     return follow(terminal, signals, json_, [&]() -> Result<Look> {
       const auto fleet = read_fleet((*hub)->store(), NamespaceKeys(arbiter_.name_space));

@@ -208,17 +208,17 @@ Result<TopologyVersion> decode<SetHashRing>(const std::string& body) {
 }
 
 template <>
-Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body) {
+Result<ServerList> decode<ListServers>(const std::string& body) {
   const auto message = parse<v1::ListServersResponse>(body);
   if (!message) return message.error();
-  std::vector<ServerInfo> servers;
+  ServerList list{{}, message->engine(), message->crl_option()};
   for (const v1::ServerInfo& server : message->servers()) {
-    servers.push_back({server.id(), server.address(), server.leader(), server.version(),
-                       wall_from_ms(server.announced_at()),
-                       std::chrono::milliseconds(server.silent_ms()), server.command_level(),
-                       role_of(server)});
+    list.servers.push_back({server.id(), server.address(), server.leader(), server.version(),
+                            wall_from_ms(server.announced_at()),
+                            std::chrono::milliseconds(server.silent_ms()), server.command_level(),
+                            role_of(server)});
   }
-  return servers;
+  return list;
 }
 
 template <>

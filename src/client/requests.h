@@ -99,8 +99,13 @@ struct ServerInfo {
   std::uint64_t command_level = 0;  ///< Of the log commands that it supports.
   std::string role{};               ///< leader, follower, unreachable or unknown.
 };
+struct ServerList {
+  std::vector<ServerInfo> servers;
+  std::string engine{};      ///< file, etcd, managed or s3; empty: an older server does not say.
+  std::string crl_option{};  ///< --crl-file, --crl-url or empty.
+};
 struct ListServers {
-  using Answer = std::vector<ServerInfo>;
+  using Answer = ServerList;
 };
 
 struct TransferLeadership {
@@ -203,7 +208,7 @@ Result<TopologyVersion> decode<DrainNode>(const std::string& body);
 template <>
 Result<TopologyVersion> decode<SetHashRing>(const std::string& body);
 template <>
-Result<std::vector<ServerInfo>> decode<ListServers>(const std::string& body);
+Result<ServerList> decode<ListServers>(const std::string& body);
 template <>
 Result<std::string> decode<TransferLeadership>(const std::string& body);
 

@@ -130,14 +130,20 @@ ArchiveReader::Source archive_source(const std::string& path) {
 }
 
 Status check_archive(const std::string& path) {
-  ArchiveReader reader(archive_source(path));
+  const ArchiveReader::Source source = archive_source(path);
+  ArchiveReader reader(source);
   while (true) {
     const Result<ArchiveReader::Item> item = reader.next();
     if (!item) {
       return item.is(Errc::kCorrupt) ? Error{Errc::kInvalid, path + ": " + item.error().message}
                                      : item.error();
     }
-    if (item->end) return Done{};
+    if (!item->end) continue;
+    const Result<std::string> rest = source(1);
+    if (!rest) return rest.error();
+    if (rest->empty()) return Done{};
+    return {Errc::kInvalid,
+            path + ": the backup is followed by other bytes; take a new copy of it"};
   }
 }
 

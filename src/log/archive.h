@@ -60,7 +60,8 @@ class ArchiveReader {
 /// The bytes of a file, for ArchiveReader and Restore. A file that cannot be read is kInvalid at
 /// the first call.
 [[nodiscard]] ArchiveReader::Source archive_source(const std::string& path);
-/// Reads a whole backup and checks its digest; returns what is wrong with it.
+/// Reads a whole backup and checks its digest, and that nothing follows it; returns what is wrong
+/// with it.
 [[nodiscard]] Status check_archive(const std::string& path);
 
 }  // namespace muster::rlog

@@ -41,6 +41,12 @@ LeaderTerm::Options term_options(const ServerConfig& config, const std::string& 
   return options;
 }
 
+AdminService::Common in_common(const ServerConfig& config) {
+  return {config.engine.substr(0, config.engine.find(':')), !config.crl_file.empty()  ? "--crl-file"
+                                                            : !config.crl_url.empty() ? "--crl-url"
+                                                                                      : ""};
+}
+
 }  // namespace
 
 ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
@@ -141,7 +147,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       store_hub_(loop_, replica_.state(), {}),
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
-      admin_(cluster_, config_.id,
+      admin_(cluster_, config_.id, in_common(config_),
              {.step_down =
                   [this](std::optional<WorkerId> to, const std::string& why) {
                     term_.resign_because(why);
@@ -267,13 +273,13 @@ void ClusterPeer::on_trouble(const telemetry::Trouble& trouble) {
 void ClusterPeer::dispatch(const rpc::CallPtr& call) {
   if (!open_ || stopping_) {
     const char* why = open_ ? "this server is stopping" : "this server is loading its state";
-    return call->finish({rpc::Code::kUnavailable, why, {}});
+    return cluster_.access().decline(call, {rpc::Code::kUnavailable, why, {}});
   }
   if (call->method() == kMoveState) return tell_move_state(call);
   if (seal_ && call->method() != kHealthCheck) {
     const std::string& to = seal_->target;
-    return call->finish(
-        {rpc::Code::kUnavailable, left_ ? moved_to(to).message : moving_to(to), {}});
+    return cluster_.access().decline(
+        call, {rpc::Code::kUnavailable, left_ ? moved_to(to).message : moving_to(to), {}});
   }
   router_.dispatch(call);
 }

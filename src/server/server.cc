@@ -365,7 +365,9 @@ void Server::dispatch(const rpc::CallPtr& call) {
   const bool ready = peer_ && peer_->open() && !stopping_;
   if (ready) return peer_->dispatch(call);
   const std::string why = stopping_ ? "this server is stopping" : observer_.verdict().reason;
-  if (call->method() != kHealthCheck) return call->finish({rpc::Code::kUnavailable, why, {}});
+  if (call->method() != kHealthCheck) {
+    return access_->decline(call, {rpc::Code::kUnavailable, why, {}});
+  }
   rpc::read_request<v1::HealthCheckRequest>(
       call, [this, why](const rpc::CallPtr& c, const v1::HealthCheckRequest&, const std::string&) {
         v1::HealthCheckResponse response;
@@ -377,6 +379,7 @@ void Server::dispatch(const rpc::CallPtr& call) {
 
 void Server::stop(std::function<void()> done) {
   if (std::exchange(stopping_, true)) return;
+  observer_.stopping();
   const auto close = [this, done = std::move(done)] {
     rpc_->close();
     http_.reset();

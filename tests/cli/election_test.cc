@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <future>
 
 #include "platform/event_loop.h"
@@ -172,6 +173,7 @@ TEST_F(MusterElectionTest, OperatorsReachAWorkerOnADirectory) {
 
 // R43: nothing listed elections, and who forgot --name was told that nobody has led.
 TEST_F(MusterElectionTest, ElectionsAreListedAndTheLeaderOfAnotherIsHintedAt) {
+  std::filesystem::create_directory(dir_.path() / "store");
   EXPECT_EQ(ask("elections").json(), json::parse(R"({"elections":[]})"));
   Worker worker(store_, "w1", {"--name", "fleet"});
   ASSERT_FALSE(worker.next("term:began").is_null());

@@ -202,7 +202,7 @@ def looks(s):
     s.muster("ring", "plan", "--add", "b")
     s.muster("health")
     s.muster("server", "list")
-    s.muster("server", "add", "s2", "--peer", "127.0.0.1:9101")
+    s.muster("server", "add", "s2")
     s.muster("server", "log-level", "info")
     s.muster("node", "explain", "a")
     s.muster("record", "decisions.jsonl")

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "platform/testing/scripted_http_server.h"
 #include "tests/cli/muster_program.h"
 
@@ -13,8 +15,8 @@ TEST(MusterTest, ExitCodesSayWhatHappened) {
   const TempDir dir;
   const std::string store = "file://" + (dir.path() / "store").string();
   EXPECT_EQ(run_muster({"--version"}).code, 0);
-  EXPECT_EQ(run_muster({"leader", "--arbiter", store}).code, 1);
   EXPECT_EQ(run_muster({"probe", "--arbiter", store}).code, 0);
+  EXPECT_EQ(run_muster({"leader", "--arbiter", store}).code, 1);
   EXPECT_EQ(run_muster({"leader", "--arbitr", store}).code, 64);
   EXPECT_EQ(run_muster({"leader", "--arbiter", "nonsense://x"}).code, 64);
   EXPECT_EQ(run_muster({"lint", "--lease-timeout", "5s"}).code, 64);
@@ -25,6 +27,23 @@ TEST(MusterTest, AStoreThatIsNoArbiterIsRefusedWithTheReason) {
     const Outcome refused = run_muster({command, "--arbiter", "redis://127.0.0.1:6379/0"});
     EXPECT_EQ(refused.code, 64) << command;
     EXPECT_THAT(refused.err, HasSubstr("redis:// cannot decide elections: "));
+  }
+}
+
+TEST(MusterTest, WhoOnlyReadsMakesNoStore) {
+  const TempDir dir;
+  const std::string absent = dir.path() / "absent";
+  const std::string url = "file://" + absent;
+  const std::vector<Words> readers{
+      {"elections", "--arbiter", url},         {"leader", "--arbiter", url},
+      {"leader", "--watch", "--arbiter", url}, {"workers", "--arbiter", url},
+      {"explain", "--arbiter", url},           {"step-down", "--name", "n", "--arbiter", url},
+      {"log", "inspect", "--engine", url}};
+  for (const Words& words : readers) {
+    const Outcome outcome = run_muster(words);
+    EXPECT_EQ(outcome.code, 64) << words[0];
+    EXPECT_THAT(outcome.err, HasSubstr("the directory " + absent + " does not exist")) << words[0];
+    EXPECT_FALSE(std::filesystem::exists(absent)) << words[0];
   }
 }
 

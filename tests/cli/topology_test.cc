@@ -140,6 +140,11 @@ TEST_F(MusterTopologyTest, HealthAndServersAreTold) {
   EXPECT_EQ(servers.json()["servers"][0]["id"], "s1") << servers.err;
   EXPECT_EQ(servers.json()["servers"][0]["leader"], true);
   EXPECT_EQ(ask({"server", "transfer", "--to", "nobody"}).code, 1);
+  const Outcome same = ask({"server", "transfer", "--to", "s1"});
+  EXPECT_EQ(same.code, 1);
+  EXPECT_THAT(same.err, HasSubstr("server s1 leads already"));
+  EXPECT_THAT(ask({"server", "add", "s2"}).out, HasSubstr("--engine URL --data-dir"));
+  EXPECT_EQ(ask({"server", "add", "s2", "--peer", "h:1"}).code, 1);
 }
 
 TEST(MusterServersTest, WhoDoesNotAnswerIsNamedWithinTheTimeout) {

@@ -129,6 +129,26 @@ TEST_F(BackupTest, ADamagedBackupIsRefusedBeforeAnythingIsWritten) {
   EXPECT_EQ(run_muster({"restore", file("b"), "--engine", "managed"}).code, 64);
 }
 
+TEST_F(BackupTest, ABackupIsForItsOwnerOnlyAndARestoreTakesNothingElse) {
+  Musterd live("s1", dir_url("a"), dir_.path());
+  ASSERT_TRUE(put_soon(live, "k", "v"));
+  std::ofstream(file("b.part")) << "left behind, and readable by others";
+  ASSERT_EQ(run_muster({"backup", file("b"), "--server", live.address()}).code, 0);
+  using std::filesystem::perms;
+  EXPECT_EQ(std::filesystem::status(file("b")).permissions(),
+            perms::owner_read | perms::owner_write);
+  for (const std::string& engine : {"muster://" + live.address() + "/p", std::string("memory:")}) {
+    const Outcome refused = run_muster({"restore", file("b"), "--engine", engine});
+    EXPECT_EQ(refused.code, 64) << engine;
+    EXPECT_NE(refused.err.find("--engine is file:///dir"), std::string::npos) << refused.err;
+  }
+  std::ofstream(file("b"), std::ios::binary | std::ios::app) << "x";
+  const Outcome longer = run_muster({"restore", file("b"), "--engine", dir_url("c")});
+  EXPECT_EQ(longer.code, 64);
+  EXPECT_NE(longer.err.find("followed by other bytes"), std::string::npos) << longer.err;
+  EXPECT_FALSE(std::filesystem::exists(dir_.path() / "c"));
+}
+
 TEST_F(BackupTest, AManagedEngineIsRestoredByItsServer) {
   Musterd live("s1", dir_url("a"), dir_.path());
   fill(live);

@@ -150,7 +150,10 @@ TEST_F(DiskFullTest, UnderADirectoryTheCallerTheLogAndTheHealthSayThatNoSpaceIsL
     return eventually([&] { return muster::get(door, path).body.find(text) != std::string::npos; });
   };
   EXPECT_TRUE(says("/api/overview", "no space left")) << muster::get(door, "/api/overview").body;
-  EXPECT_TRUE(says("/readyz", "the engine fails")) << muster::get(door, "/readyz").body;
+  const std::string remedy = "no space left on the disk; free some space there";
+  EXPECT_TRUE(says("/readyz", remedy)) << muster::get(door, "/readyz").body;
+  EXPECT_EQ(muster::get(door, "/readyz").body.find(engine), std::string::npos);
+  EXPECT_THAT(health(server).reason(), HasSubstr(remedy));
   free(0);
   EXPECT_TRUE(writes(server, "after"));
 }

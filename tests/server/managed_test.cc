@@ -70,6 +70,10 @@ TEST_F(ManagedTest, AWipedServerComesBackWithEverything) {
 
 TEST_F(ManagedTest, OneServerAloneKeepsItsStateOverARestart) {
   Musterd& only = add(0, {"--peers", peers(1)});
+  const Outcome added = run_muster({"server", "add", "s2", "--server", only.address()});
+  EXPECT_NE(added.out.find("--engine managed --peers s2=HOST:PORT --join " + only.address()),
+            std::string::npos)
+      << added.out << added.err;
   ASSERT_TRUE(writes(only, "a"));
   EXPECT_EQ(only.terminate(), 0);
   only.start();

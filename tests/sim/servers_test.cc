@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "muster/v1/admin.pb.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/store.pb.h"
 #include "tests/sim/cluster/hosts.h"
@@ -180,6 +181,91 @@ TEST_P(ServersTest, AWriteWaitsForTheNextLeaderAndHearsInTimeThatNothingWasDone)
   EXPECT_EQ(leader().peer().replica().state().kv().find("k2"), nullptr);
 }
 
+/// An operator's calls to the servers.
+class ServersOperatorTest : public ServersTest {
+ protected:
+  /// What the servers answer within 20 s.
+  client::RpcStatus ask(ServerHost& through, const std::string& method,
+                        const google::protobuf::MessageLite& request) {
+    const auto connection = transport_.connect(through.name());
+    std::optional<client::RpcStatus> status;
+    const auto call = connection->unary(
+        "/muster.v1.AdminService/" + method, request.SerializeAsString(), operator_.now() + 15s,
+        [&](const client::RpcStatus& told, const std::string&) { status = told; });
+    run(20s);
+    EXPECT_TRUE(status.has_value());
+    return status.value_or(client::RpcStatus{});
+  }
+  client::RpcStatus remove(const std::string& id) {
+    v1::RemoveServerRequest request;
+    request.set_id(id);
+    return ask(leader(), "RemoveServer", request);
+  }
+  client::RpcStatus transfer(const std::string& id) {
+    v1::TransferLeadershipRequest request;
+    request.set_to(id);
+    return ask(leader(), "TransferLeadership", request);
+  }
+  static std::string id_of(const ServerHost& server) {
+    return server.name().substr(0, server.name().find(':'));
+  }
+  bool knows(const std::string& id) {
+    return leader().peer().replica().state().server(id) != nullptr;
+  }
+
+  Process operator_{world_, 1, 0s};
+  SimTransport transport_{network_, "operator", operator_};
+};
+
+TEST_P(ServersOperatorTest, AServerThatRunsIsNotRemovedBeforeItHasStopped) {
+  ServerHost& running = follower();
+  const std::string id = id_of(running);
+  const client::RpcStatus refused = remove(id);
+  EXPECT_EQ(refused.code, client::RpcCode::kFailedPrecondition);
+  EXPECT_NE(refused.message.find("stop it first"), std::string::npos) << refused.message;
+  EXPECT_TRUE(knows(id));
+  running.kill();
+  run(15s);
+  const client::RpcStatus removed = remove(id);
+  EXPECT_EQ(removed.code, client::RpcCode::kOk) << removed.message;
+  EXPECT_FALSE(knows(id));
+}
+
+TEST_P(ServersOperatorTest, ARemovalThatIsNotWrittenIsNotAcknowledged) {
+  ServerHost& gone = follower();
+  const std::string id = id_of(gone);
+  gone.kill();
+  run(15s);
+  store_->faults.disk_full = true;
+  EXPECT_NE(remove(id).code, client::RpcCode::kOk);
+  store_->faults.disk_full = false;
+  run(60s);
+  EXPECT_TRUE(knows(id));
+  EXPECT_EQ(remove(id).code, client::RpcCode::kOk);
+  EXPECT_FALSE(knows(id));
+}
+
+TEST_P(ServersOperatorTest, TheLeadershipIsNotHandedToASilentServerOrToTheLeader) {
+  const std::string first = id_of(leader());
+  const Epoch epoch = leader().peer().leader().epoch;
+  ServerHost& gone = follower();
+  gone.kill();
+  run(15s);
+  const client::RpcStatus silent = transfer(id_of(gone));
+  EXPECT_EQ(silent.code, client::RpcCode::kFailedPrecondition);
+  EXPECT_NE(silent.message.find("silent"), std::string::npos) << silent.message;
+  const client::RpcStatus same = transfer(first);
+  EXPECT_EQ(same.code, client::RpcCode::kFailedPrecondition);
+  EXPECT_EQ(same.message, "server " + first + " leads already");
+  EXPECT_EQ(id_of(leader()), first);
+  EXPECT_EQ(leader().peer().leader().epoch, epoch) << "nobody stepped down";
+  const std::string second = id_of(follower());
+  EXPECT_EQ(transfer(second).code, client::RpcCode::kOk);
+  EXPECT_EQ(id_of(leader()), second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, ServersOperatorTest, ::testing::Bool(),
+                         [](const auto& each) { return each.param ? "pushes" : "is_polled"; });
 INSTANTIATE_TEST_SUITE_P(Engines, ServersTest, ::testing::Bool(),
                          [](const auto& each) { return each.param ? "pushes" : "is_polled"; });
 

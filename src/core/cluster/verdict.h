@@ -31,6 +31,10 @@ struct Verdict {
 /// A server that has not heard from its engine for this long is unhealthy.
 inline constexpr Duration kOutOfTouch = 10s;
 
+/// The reason of a verdict for a store that fails and says why: that, and what to do. A verdict is
+/// shown to anybody, so paths and addresses are left out.
+[[nodiscard]] std::string store_trouble(const std::string& engine, const std::string& said);
+
 [[nodiscard]] Verdict judge(const HealthSight& sight);
 
 }  // namespace muster::cluster

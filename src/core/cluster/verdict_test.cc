@@ -34,6 +34,14 @@ TEST(VerdictTest, AServerThatRefusesEveryCertificateIsNotHealthy) {
             (Verdict{false, "every certificate is refused: there is no revocation list yet"}));
 }
 
+TEST(VerdictTest, AStoreThatFailsIsReportedWithItsReasonAndARemedyAndWithoutPlaces) {
+  EXPECT_EQ(store_trouble("file", "cannot write /srv/new/7: no space left on the disk"),
+            "the engine (file) fails: cannot write …: no space left on the disk; free some space "
+            "there");
+  EXPECT_EQ(store_trouble("etcd", "10.0.0.7:2379, or https://e1:2379/x, is gone"),
+            "the engine (etcd) fails: …, or …, is gone; see the log of this server");
+}
+
 TEST(VerdictTest, AHealthyServerSaysWhoIsMissing) {
   HealthSight sight = well();
   sight.servers = {{"s1", Presence::kPresent}, {"s2", Presence::kUnknown}};

@@ -1,6 +1,22 @@
 #include "core/membership/node.h"
 
+#include "base/text.h"
+
 namespace muster::membership {
+namespace {
+
+template <typename Enum, std::size_t N>
+Result<Enum> parse_enum(const std::string& text, const char* what, const Enum (&values)[N]) {
+  std::string known;
+  for (const Enum value : values) {
+    const std::string name = to_lower(to_string(value));
+    if (to_lower(text) == name) return value;
+    known += (known.empty() ? "" : ", ") + name;
+  }
+  return {Errc::kInvalid, "\"" + text + "\" is no " + what + "; there are " + known};
+}
+
+}  // namespace
 
 const char* to_string(NodeState state) {
   switch (state) {
@@ -32,6 +48,17 @@ const char* to_string(NodeType type) {
       return "OBJECT";
   }
   return "UNKNOWN";
+}
+
+Result<NodeType> parse_node_type(const std::string& text) {
+  constexpr NodeType kTypes[] = {NodeType::kFrontend, NodeType::kMetadata, NodeType::kObject};
+  return parse_enum(text, "type of node", kTypes);
+}
+
+Result<NodeState> parse_node_state(const std::string& text) {
+  constexpr NodeState kStates[] = {NodeState::kActive, NodeState::kJoining, NodeState::kDraining,
+                                   NodeState::kDown, NodeState::kSuspect};
+  return parse_enum(text, "state of a node", kStates);
 }
 
 Duration log_age(LogTime now, LogTime then, Duration cap) {

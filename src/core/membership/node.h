@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/strong.h"
 #include "base/time.h"
 
@@ -26,6 +27,9 @@ enum class NodeType : std::uint8_t { kUnknown = 0, kFrontend = 1, kMetadata = 2,
 /// "ACTIVE", "OBJECT" …; a value of a newer server reads "UNKNOWN".
 [[nodiscard]] const char* to_string(NodeState state);
 [[nodiscard]] const char* to_string(NodeType type);
+/// "object" … in any case. kInvalid lists what there is.
+[[nodiscard]] Result<NodeType> parse_node_type(const std::string& text);
+[[nodiscard]] Result<NodeState> parse_node_state(const std::string& text);
 
 using muster::LogTime;
 

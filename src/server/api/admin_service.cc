@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "server/api/convert.h"
 #include "server/rpc/message.h"
 #include "server/security/subject.h"
@@ -88,6 +89,8 @@ void AdminService::SetHashRing(const rpc::CallPtr& call, const v1::SetHashRingRe
 
 void AdminService::ListServers(const rpc::CallPtr& call, const v1::ListServersRequest&) {
   v1::ListServersResponse response;
+  response.set_engine(common_.engine);
+  response.set_crl_option(common_.crl_option);
   for (const auto& [id, server] : cluster_.state().servers()) {
     v1::ServerInfo& info = *response.add_servers();
     info.set_id(id);
@@ -110,6 +113,8 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
     return call->finish(
         {rpc::Code::kFailedPrecondition, "this server leads; transfer the leadership first", {}});
   }
+  // A server that runs would lose its member of the engine, or announce itself again.
+  if (Status gone = is_gone(id); !gone) return call->finish(rpc::to_status(gone.error()));
   if (!actions_.remove_member) return forget(call, id, false);
   actions_.remove_member(id, [this, call, id](const Status& removed) {
     // One that never was a member, or was removed before, is still to be forgotten.
@@ -121,27 +126,54 @@ void AdminService::RemoveServer(const rpc::CallPtr& call, const v1::RemoveServer
 }
 
 void AdminService::forget(const rpc::CallPtr& call, const std::string& id, bool was_member) {
-  reachability_.forget(id);
-  applied_.erase(id);
   // A member that has never announced itself is removed all the same.
   if (was_member && cluster_.state().server(id) == nullptr) {
     return rpc::reply(call, v1::RemoveServerResponse{});
   }
-  cluster_.propose(call, cluster::ForgetServer{id, {}}, [call](const cluster::Answer&) {
+  cluster_.propose(call, cluster::ForgetServer{id, {}}, [this, call, id](const cluster::Answer&) {
+    reachability_.forget(id);
+    applied_.erase(id);
     rpc::reply(call, v1::RemoveServerResponse{});
   });
 }
 
+Status AdminService::is_gone(const std::string& id) const {
+  const MonoTime now = cluster_.loop().now();
+  const cluster::Presence presence = reachability_.presence(id, now);
+  if (cluster_.state().server(id) == nullptr || presence == cluster::Presence::kAbsent) {
+    return Done{};
+  }
+  const auto silence = std::chrono::floor<std::chrono::seconds>(reachability_.silence(id, now));
+  const std::string heard = presence == cluster::Presence::kPresent
+                                ? " was heard " + format_duration(silence) + " ago"
+                                : " may run: " + own_id_ + " has just begun to lead";
+  return {Errc::kConflict, "server " + id + heard +
+                               "; stop it first, and remove it when it has been silent for " +
+                               format_duration(cluster::kAbsentAfter)};
+}
+
+Status AdminService::may_lead(const std::string& id) const {
+  if (id == own_id_) return {Errc::kConflict, "server " + id + " leads already"};
+  if (cluster_.state().server(id) == nullptr) {
+    return {Errc::kNotFound, "no server " + id + " has announced itself"};
+  }
+  const MonoTime now = cluster_.loop().now();
+  if (reachability_.presence(id, now) == cluster::Presence::kPresent) return Done{};
+  const auto silence = std::chrono::floor<std::chrono::seconds>(reachability_.silence(id, now));
+  return {Errc::kConflict, "server " + id + " has been silent for " + format_duration(silence) +
+                               " and would not take over; start it first, or name another server"};
+}
+
 void AdminService::TransferLeadership(const rpc::CallPtr& call,
                                       const v1::TransferLeadershipRequest& request) {
-  if (!request.to().empty() && cluster_.state().server(request.to()) == nullptr) {
-    return call->finish(
-        {rpc::Code::kNotFound, "no server " + request.to() + " has announced itself", {}});
+  if (!request.to().empty()) {
+    if (Status fit = may_lead(request.to()); !fit) {
+      return call->finish(rpc::to_status(fit.error()));
+    }
   }
   v1::TransferLeadershipResponse response;
   response.set_from(own_id_);
   rpc::reply(call, response);
-  if (request.to() == own_id_) return;
   actions_.step_down(request.to().empty() ? std::nullopt : std::optional(WorkerId(request.to())),
                      "a transfer was requested by " + Cluster::asked_by(call));
 }

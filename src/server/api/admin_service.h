@@ -35,8 +35,17 @@ class AdminService {
     RemoveMember remove_member;
   };
 
-  AdminService(Cluster& cluster, std::string own_id, Actions actions)
-      : cluster_(cluster), own_id_(std::move(own_id)), actions_(std::move(actions)) {}
+  /// What a new server needs to be told, as this one has it.
+  struct Common {
+    std::string engine;      ///< file, etcd, managed or s3.
+    std::string crl_option;  ///< --crl-file, --crl-url or empty.
+  };
+
+  AdminService(Cluster& cluster, std::string own_id, Common common, Actions actions)
+      : cluster_(cluster),
+        own_id_(std::move(own_id)),
+        common_(std::move(common)),
+        actions_(std::move(actions)) {}
 
   void add_to(rpc::Router& router);
   void begin_term() {
@@ -54,12 +63,17 @@ class AdminService {
   void ListServers(const rpc::CallPtr& call, const v1::ListServersRequest& request);
   void RemoveServer(const rpc::CallPtr& call, const v1::RemoveServerRequest& request);
   void forget(const rpc::CallPtr& call, const std::string& id, bool was_member);
+  /// kConflict while the server runs, or may run, as far as this one knows.
+  [[nodiscard]] Status is_gone(const std::string& id) const;
+  /// Whether a leader may hand over to that server; otherwise why not.
+  [[nodiscard]] Status may_lead(const std::string& id) const;
   void TransferLeadership(const rpc::CallPtr& call, const v1::TransferLeadershipRequest& request);
   void Move(const rpc::CallPtr& call, const v1::MoveRequest& request);
   void Announce(const rpc::CallPtr& call, const v1::AnnounceRequest& request);
 
   Cluster& cluster_;
   std::string own_id_;
+  Common common_;
   Actions actions_;
   cluster::Reachability reachability_;
   /// How far they had read the log; at most one for each server that announced itself.

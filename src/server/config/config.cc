@@ -91,8 +91,9 @@ Status check_restore(const ServerConfig& config) {
 
 /// The commands that make what is missing.
 std::string certificate_commands(const ServerConfig& config) {
-  const std::string host =
-      config.listen.is_wildcard() && config.advertise ? config.advertise->host : config.listen.host;
+  // The certificate names what clients dial, and nobody dials a wildcard.
+  std::string host = config.advertise ? config.advertise->host : config.listen.host;
+  if (config.listen.is_wildcard() && !config.advertise) host = "HOST";
   return "muster certs init --dir pki && muster certs issue --dir pki --role server --id " +
          config.id + " --san " + host + ", then --cert pki/" + config.id + ".crt --key pki/" +
          config.id + ".key --cacert pki/ca.crt";
@@ -140,18 +141,7 @@ Status check_limits(const ServerConfig& config) {
   return invalid("--limits off is for loopback only, and --listen is " + config.listen.to_string());
 }
 
-Status check_listeners(const ServerConfig& config) {
-  if (config.listen.is_wildcard() && !config.advertise) {
-    return invalid("--listen " + config.listen.to_string() +
-                   " is not an address that clients can dial; give one with --advertise HOST:PORT");
-  }
-  if (config.advertise && (config.advertise->is_wildcard() || config.advertise->port == 0)) {
-    return invalid("--advertise " + config.advertise->to_string() + " cannot be dialled");
-  }
-  if (config.managed() && config.own_peer().is_wildcard()) {
-    return invalid("--peer-listen " + config.own_peer().to_string() +
-                   " is not an address that peers can dial; name this server in --peers");
-  }
+Status check_plaintext(const ServerConfig& config) {
   if (!config.insecure) return Done{};
   std::vector<std::pair<std::string, Address>> open{{"--listen", config.listen}};
   if (config.managed()) open.emplace_back("--peers", config.own_peer());
@@ -163,6 +153,22 @@ Status check_listeners(const ServerConfig& config) {
                    " is open to other machines, which --insecure does not allow; give a loopback "
                    "address, or certificates: " +
                    certificate_commands(config));
+  }
+  return Done{};
+}
+
+Status check_listeners(const ServerConfig& config) {
+  if (Status plain = check_plaintext(config); !plain) return plain;
+  if (config.listen.is_wildcard() && !config.advertise) {
+    return invalid("--listen " + config.listen.to_string() +
+                   " is not an address that clients can dial; give one with --advertise HOST:PORT");
+  }
+  if (config.advertise && (config.advertise->is_wildcard() || config.advertise->port == 0)) {
+    return invalid("--advertise " + config.advertise->to_string() + " cannot be dialled");
+  }
+  if (config.managed() && config.own_peer().is_wildcard()) {
+    return invalid("--peer-listen " + config.own_peer().to_string() +
+                   " is not an address that peers can dial; name this server in --peers");
   }
   return Done{};
 }

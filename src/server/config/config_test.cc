@@ -310,6 +310,13 @@ TEST(ServerConfigTest, AWildcardNeedsAnAddressToAdvertise) {
     Words words = tls;
     words.insert(words.end(), {"--listen", wildcard});
     EXPECT_THAT(problem(words), HasSubstr("--advertise")) << wildcard;
+    EXPECT_THAT(problem({"--id", "s1", "--engine", "file:///e", "--listen", wildcard}),
+                HasSubstr("--san HOST"))
+        << wildcard;
+    const std::string plaintext =
+        problem({"--id", "s1", "--engine", "file:///e", "--insecure", "--listen", wildcard});
+    EXPECT_THAT(plaintext, HasSubstr("which --insecure does not allow")) << wildcard;
+    EXPECT_THAT(plaintext, Not(HasSubstr("--advertise"))) << wildcard;
     words.insert(words.end(), {"--advertise", "h1:9000"});
     EXPECT_EQ(problem(words), "") << wildcard;
     words.back() = "0.0.0.0:9000";

@@ -140,6 +140,23 @@ TEST_F(AccessAuditTest, WhoSpeaksForAnotherIsRecordedWithThatOne) {
   EXPECT_EQ(lines[0].at("code"), 7);
 }
 
+// A server that starts, stops or moves refuses a write before a service has read it.
+TEST_F(AccessAuditTest, WhatIsDeclinedUnreadIsRecordedWithWhatItWasAbout) {
+  AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
+  v1::StorePutRequest request;
+  request.set_key("some/key");
+  const auto put = call(kPut, client("admin", "op").certificate);
+  put->requests.push_back(request.SerializeAsString());
+  ASSERT_TRUE(access.admit(put));
+  access.decline(put, {Code::kUnavailable, "the log is moving", {}});
+  EXPECT_EQ(put->finished->code, Code::kUnavailable);
+  const auto lines = recorded();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].at("subject"), "some/key");
+  EXPECT_EQ(lines[0].at("code"), 14);
+  EXPECT_EQ(lines[0].at("message"), "the log is moving");
+}
+
 TEST_F(AccessAuditTest, AFloodOfRefusalsDoesNotPushOutWhatHasBeenDone) {
   AccessControl access(loop_, {.tls = &secure(), .limits = {}, .audit = &audit_});
   const TestPair reader = client("reader", "r1");
@@ -155,7 +172,9 @@ TEST(SubjectTest, IsWhatARequestNamesAndNeverAValue) {
   using enum security::Call;
   v1::MoveRequest move;
   move.set_engine("s3://key:password@bucket/prefix");
-  EXPECT_EQ(subject_of(kMove, move.SerializeAsString()), "s3");
+  EXPECT_EQ(subject_of(kMove, move.SerializeAsString()), "s3://bucket/prefix");
+  move.set_engine("no address: password");
+  EXPECT_EQ(subject_of(kMove, move.SerializeAsString()), "no address");
   v1::RegisterNodeRequest node;
   node.mutable_node()->set_id("n1");
   EXPECT_EQ(subject_of(kRegisterNode, node.SerializeAsString()), "n1");

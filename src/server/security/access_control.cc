@@ -199,6 +199,17 @@ void AccessControl::refuse(const rpc::CallPtr& call, security::Call what,
   }));
 }
 
+void AccessControl::decline(const rpc::CallPtr& call, const rpc::RpcStatus& status) {
+  const auto what = security::call_of_method(call->method());
+  const bool recorded = options_.audit != nullptr && what && is_recorded(*what) &&
+                        call->caller() != nullptr && !call->caller()->forwarded;
+  if (!recorded) return call->finish(status);
+  call->read(lifetime_.wrap([call, what, status](const std::optional<std::string>& request) {
+    if (request) call->caller()->subject = subject_of(*what, *request);
+    call->finish(status);
+  }));
+}
+
 void AccessControl::deny(const rpc::CallPtr& call, const Error& error) {
   ++counts_.denied;
   log_info("a call was refused",

@@ -51,6 +51,10 @@ class AccessControl {
   /// Call first, for every call. False: the call has been ended.
   [[nodiscard]] bool admit(const rpc::CallPtr& call);
 
+  /// Ends a call that was let in, before a service has read it. What it was about is read for the
+  /// audit log.
+  void decline(const rpc::CallPtr& call, const rpc::RpcStatus& status);
+
   // For a call that was let in. False: it has been ended.
   [[nodiscard]] bool speaks_for(const rpc::CallPtr& call, const std::string& node_id);
   [[nodiscard]] bool registers(const rpc::CallPtr& call, const std::string& node_id,

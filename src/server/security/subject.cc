@@ -4,6 +4,7 @@
 #include "muster/v1/observe.pb.h"
 #include "muster/v1/peer.pb.h"
 #include "muster/v1/store.pb.h"
+#include "store/url.h"
 
 namespace muster::server {
 namespace {
@@ -64,7 +65,8 @@ std::string subject(const v1::TransferLeadershipRequest& request) {
   return request.to();
 }
 std::string subject(const v1::MoveRequest& request) {
-  return request.engine().substr(0, request.engine().find(':'));
+  const auto url = Url::parse(request.engine());
+  return url ? url->redacted() : request.engine().substr(0, request.engine().find(':'));
 }
 
 std::string subject_of(security::Call call, const std::string& bytes) {

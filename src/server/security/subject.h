@@ -13,7 +13,7 @@ namespace muster::server {
 [[nodiscard]] std::string subject(const v1::SetHashRingRequest& request);
 [[nodiscard]] std::string subject(const v1::RemoveServerRequest& request);
 [[nodiscard]] std::string subject(const v1::TransferLeadershipRequest& request);
-/// The scheme alone: what follows may hold a password.
+/// The address of the target without user, password and options.
 [[nodiscard]] std::string subject(const v1::MoveRequest& request);
 
 /// The same for the bytes of any request, such as one that is refused before a service reads it.

@@ -58,6 +58,11 @@ std::vector<RingMember> members_of(const Picture& picture, const std::vector<std
   return members;
 }
 
+bool holds(const std::vector<RingMember>& members, const std::string& id) {
+  return std::any_of(members.begin(), members.end(),
+                     [&](const RingMember& member) { return member.id.value() == id; });
+}
+
 std::uint64_t virtual_nodes(const std::vector<RingMember>& members, RingConfig config) {
   std::uint64_t count = 0;
   for (const RingMember& member : members) {
@@ -128,8 +133,10 @@ void Api::api(const http::ExchangePtr& exchange, const std::string& name) {
   const std::string kExplain = "/explain";
   if (name.starts_with(kNode) && name.ends_with(kExplain) &&
       name.size() > kNode.size() + kExplain.size()) {
-    return explain(exchange,
-                   name.substr(kNode.size(), name.size() - kNode.size() - kExplain.size()));
+    const auto id = percent_decode(
+        std::string_view(name).substr(kNode.size(), name.size() - kNode.size() - kExplain.size()));
+    if (!id) return refuse(exchange, 400, id.error().message);
+    return explain(exchange, *id);
   }
   refuse(exchange, 404, "there is no /api/" + name);
 }
@@ -203,6 +210,16 @@ void Api::ring_plan(const http::ExchangePtr& exchange) {
   answer(exchange, query, [this, exchange, remove, add](const Picture& p) -> Json {
     const RingConfig config = config_of(p);
     std::vector<RingMember> before = members_of(p, {}, {});
+    for (const auto* ids : {&remove, &add}) {
+      for (const std::string& id : *ids) {
+        const bool added = ids == &remove && std::find(add.begin(), add.end(), id) != add.end();
+        if (added || holds(before, id) == (ids == &remove)) continue;
+        refuse(exchange, 400,
+               ids == &remove ? "remove: " + id + " is not in the ring"
+                              : "add: " + id + " is in the ring already");
+        return nullptr;
+      }
+    }
     std::vector<RingMember> after = members_of(p, remove, add);
     if (virtual_nodes(before, config) + virtual_nodes(after, config) > kPlannedMax) {
       refuse(exchange, 400, "the ring is too large to plan with here; use `muster ring plan`");

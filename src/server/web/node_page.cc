@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "core/membership/node.h"
 
 namespace muster::server {
 namespace {
@@ -33,8 +34,16 @@ Result<NodePage> NodePage::parse(const http::Request& request) {
       {"id", Sort::kId},       {"state", Sort::kState}, {"age", Sort::kAge},
       {"flaps", Sort::kFlaps}, {"type", Sort::kType},   {"address", Sort::kAddress}};
   NodePage page;
-  page.state = to_lower(request.parameter("state"));
-  page.type = to_lower(request.parameter("type"));
+  if (const std::string state = request.parameter("state"); !state.empty()) {
+    const auto known = membership::parse_node_state(state);
+    if (!known) return {Errc::kInvalid, "state: " + known.error().message};
+    page.state = *known;
+  }
+  if (const std::string type = request.parameter("type"); !type.empty()) {
+    const auto known = membership::parse_node_type(type);
+    if (!known) return {Errc::kInvalid, "type: " + known.error().message};
+    page.type = *known;
+  }
   page.q = to_lower(request.parameter("q"));
   const std::string sort = request.parameter("sort");
   if (!sort.empty()) {
@@ -61,8 +70,7 @@ Result<NodePage> NodePage::parse(const http::Request& request) {
 std::vector<const NodeRow*> NodePage::select(const std::vector<NodeRow>& rows) const {
   std::vector<const NodeRow*> found;
   for (const NodeRow& row : rows) {
-    if (!state.empty() && to_lower(to_string(row.state)) != state) continue;
-    if (!type.empty() && to_lower(to_string(row.type)) != type) continue;
+    if ((state && row.state != *state) || (type && row.type != *type)) continue;
     if (!q.empty() && to_lower(row.id).find(q) == std::string::npos &&
         to_lower(row.address).find(q) == std::string::npos &&
         to_lower(row.generation).find(q) == std::string::npos) {

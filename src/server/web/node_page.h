@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,8 +15,8 @@ namespace muster::server {
 /// Which nodes to show, and in which order.
 struct NodePage {
   enum class Sort { kId, kState, kAge, kFlaps, kType, kAddress };
-  std::string state{};  ///< In lower case; empty for all.
-  std::string type{};
+  std::optional<membership::NodeState> state{};  ///< None: all.
+  std::optional<membership::NodeType> type{};
   std::string q{};  ///< A part of the id, address or generation, in any case.
   Sort sort = Sort::kId;
   bool descending = false;

@@ -48,6 +48,11 @@ TEST(NodePageTest, FiltersAndSorts) {
   EXPECT_EQ(ids({{"sort", "flaps"}, {"order", "desc"}}), "c3 a1 b2 ");
   EXPECT_EQ(ids({{"sort", "age"}}), "a1 c3 b2 ");
   EXPECT_EQ(ids({{"sort", "age"}, {"order", "desc"}}), "b2 c3 a1 ");
+  EXPECT_EQ(
+      NodePage::parse(request({{"state", "zz"}})).error().message,
+      "state: \"zz\" is no state of a node; there are active, joining, draining, down, suspect");
+  EXPECT_EQ(NodePage::parse(request({{"type", "zz"}})).error().message,
+            "type: \"zz\" is no type of node; there are frontend, metadata, object");
   EXPECT_TRUE(NodePage::parse(request({{"sort", "colour"}})).is(Errc::kInvalid));
   EXPECT_TRUE(NodePage::parse(request({{"order", "up"}})).is(Errc::kInvalid));
   EXPECT_TRUE(NodePage::parse(request({{"limit", "-1"}})).is(Errc::kInvalid));

@@ -182,6 +182,7 @@ std::vector<ServerRow> Observer::servers(const LeaderView& leader) const {
 }
 
 cluster::Verdict Observer::verdict() const {
+  if (stopping_) return {false, "this server is stopping"};
   cluster::HealthSight sight;
   if (options_.refuses_all) sight.refuses_all = options_.refuses_all();
   sight.waiting = not_ready_;
@@ -191,8 +192,10 @@ cluster::Verdict Observer::verdict() const {
     const LeaderView leader = subject_->leader();
     sight.age = subject_->replica->age();
     sight.leader_known = !leader.id.empty();
-    const bool fails = subject_->engine_trouble && !subject_->engine_trouble().empty();
-    if (fails && sight.engine_trouble.empty()) sight.engine_trouble = "the engine fails";
+    const std::string said = subject_->engine_trouble ? subject_->engine_trouble() : "";
+    if (!said.empty() && sight.engine_trouble.empty()) {
+      sight.engine_trouble = cluster::store_trouble(options_.engine, said);
+    }
     for (const auto& [id, sighting] : subject_->sightings()) {
       const bool there = id == options_.server || id == leader.id;
       sight.servers[id] = there ? cluster::Presence::kPresent : sighting.presence();
@@ -230,7 +233,7 @@ Overview Observer::overview() const {
                       : trouble.empty() ? std::string("answers")
                                         : std::string("fails");
   }
-  // The verdict is for anybody; what a store says may name its paths, and is not.
+  // The verdict is for anybody and leaves out the paths that a store names; this does not.
   if (!trouble.empty()) o.engine_health += ": " + trouble;
   if (!leader.id.empty()) {
     const auto last = state.decisions().last_about(cluster::kServersSubject);

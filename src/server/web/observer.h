@@ -58,6 +58,8 @@ class Observer {
   /// The state can be looked at; it stays until release().
   void attach(Subject subject);
   void release(std::string why);
+  /// The server was asked to stop: from now on that is the verdict, whatever fails on the way.
+  void stopping() { stopping_ = true; }
   /// Why there is nothing to observe yet.
   void waiting(std::string why) { not_ready_ = std::move(why); }
 
@@ -91,6 +93,7 @@ class Observer {
   Metrics& metrics_;
   Options options_;
   std::optional<Subject> subject_;
+  bool stopping_ = false;
   std::string not_ready_ = "this server is starting its engine";
   std::function<void(UpdatePtr)> listener_;
   std::size_t listeners_ = 0;

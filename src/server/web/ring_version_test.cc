@@ -21,16 +21,21 @@ namespace ring_version_test {
 /// A GET, and what it was answered.
 class Asked final : public http::Exchange {
  public:
-  explicit Asked(std::string path) {
+  explicit Asked(std::string path, std::map<std::string, std::string> query = {}) {
     request_.method = "GET";
     request_.path = std::move(path);
+    request_.query = std::move(query);
   }
   [[nodiscard]] const http::Request& request() const override { return request_; }
-  void reply(http::Response response) override { answer = *response.content; }
+  void reply(http::Response response) override {
+    answer = *response.content;
+    code = response.status;
+  }
   void stream(http::Response) override {}
   void write(const http::Body&) override {}
   [[nodiscard]] bool over() const override { return !answer.empty(); }
   std::string answer;
+  int code = 0;
 
  private:
   http::Request request_;
@@ -108,6 +113,41 @@ TEST_F(RingVersionTest, ANodeThatEntersBetweenTwoLooksIsInTheRingOfALaterOne) {
   EXPECT_EQ(shown(), one) << "the rows were not kept, and this tests nothing";
   world_.run(world_.now() + 1s);
   EXPECT_EQ(shown(), both);
+}
+
+/// The same parts, asked about other things.
+class ObserverTest : public RingVersionTest {
+ protected:
+  /// The status of the answer, and the sentence of an error.
+  std::pair<int, std::string> ask(const std::string& path,
+                                  std::map<std::string, std::string> query = {}) {
+    const auto asked = std::make_shared<Asked>(path, std::move(query));
+    api_.handle(asked);
+    return {asked->code, nlohmann::json::parse(asked->answer).value("error", "")};
+  }
+};
+
+TEST_F(ObserverTest, AServerThatWasAskedToStopSaysSo) {
+  observer_.waiting("this server is loading its state");
+  EXPECT_EQ(ask("/readyz"), std::pair(503, std::string("this server is loading its state")));
+  observer_.stopping();
+  EXPECT_EQ(ask("/readyz"), std::pair(503, std::string("this server is stopping")));
+}
+
+TEST_F(ObserverTest, APlanWithANodeThatIsNotThereIsRefused) {
+  enter("n1");
+  enter("n2");
+  EXPECT_EQ(ask("/api/ring/plan", {{"remove", "n1"}, {"add", "n3"}}).first, 200);
+  EXPECT_EQ(ask("/api/ring/plan", {{"remove", "zz"}}),
+            std::pair(400, std::string("remove: zz is not in the ring")));
+  EXPECT_EQ(ask("/api/ring/plan", {{"add", "n2"}}),
+            std::pair(400, std::string("add: n2 is in the ring already")));
+}
+
+TEST_F(ObserverTest, AnIdMayBeEncoded) {
+  enter("n-1");
+  EXPECT_EQ(ask("/api/node/n%2D1/explain").first, 200);
+  EXPECT_EQ(ask("/api/node/n%2/explain").first, 400);
 }
 
 }  // namespace ring_version_test

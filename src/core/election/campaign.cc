@@ -230,6 +230,12 @@ void Election::give_back(MonoTime now) {
   write(WriteKind::kRelease, std::move(state), now);
 }
 
+// The end of a hold-off is not waited for any longer than it lasts.
+void Election::wait_until_allowed(MonoTime now) {
+  wait_one_interval(now);
+  if (now < hold_off_until_) wait_until(std::min(wake_at_, hold_off_until_));
+}
+
 // Once for each finding: a leader of the past that renews writes the same state again and again.
 void Election::report_lost_state() {
   std::string problem;

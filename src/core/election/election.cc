@@ -348,7 +348,7 @@ void Election::consider(MonoTime now) {
     return;
   }
   // Rule E7: a term of the past is also ended by a worker that may not campaign itself.
-  if (!may_campaign(now) && !state_went_back()) return wait_one_interval(now);
+  if (!may_campaign(now) && !state_went_back()) return wait_until_allowed(now);
   switch (claim(now)) {
     case Claim::kUnclear:
       return ask(Phase::kReadingFloor, ReadFloor{});
@@ -381,7 +381,7 @@ void Election::finish_resigning(bool released, MonoTime now) {
   stopped_ = stopped_ || resigning_->stop;
   hold_off_until_ = now + resigning_->hold_off;
   resigning_.reset();
-  wait_one_interval(now);
+  wait_until_allowed(now);
 }
 
 ElectionStep Election::set_eligible(bool eligible, MonoTime now) {

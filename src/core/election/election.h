@@ -205,6 +205,7 @@ class Election {
   [[nodiscard]] Duration patience(const Error& error, MonoTime now);
   void wait_after_failure(const Error& error, MonoTime now);
   void wait_one_interval(MonoTime now);
+  void wait_until_allowed(MonoTime now);
 
   void note_lapse(MonoTime now);
   void lose(LossReason reason);

@@ -102,7 +102,7 @@ TEST_F(RunStartTest, AFileThatMayNotGrowIsAnErrorOfTheStore) {
   EXPECT_EQ(child.finish(), 72);
 }
 
-// R84: one that had won a term already ended without handing it over.
+// R85: one that had won a term already ended without handing it over.
 TEST_F(RunStartTest, AMachineThatGivesNoThreadIsFoundBeforeItLeads) {
   for (int megabytes = 56; megabytes < 130; megabytes += 8) {
     ChildProcess child(

@@ -116,8 +116,9 @@ class MUSTER_EXPORT Leadership {
   /// kUnsupported when the store cannot judge an election.
   [[nodiscard]] Result<Term> wait(std::stop_token stop = {}, Duration at_most = Duration::max());
   /// Hands over: asks the work to stop, then releases the lease, to the candidate with the id
-  /// `prefer` if it is alive. This process does not campaign for the time of a lease. Returns at
-  /// once. kConflict if this process does not lead.
+  /// `prefer` if it is alive. This process does not campaign for 5 s, or for a heartbeat if that is
+  /// longer, but never for more than a lease. Returns at once. kConflict if this process does not
+  /// lead.
   Status step_down(const std::string& prefer = {});
   /// Asks the work to stop, waits until it has returned (at most LeaderOptions::stop_time and a
   /// tenth of the lease), releases the lease and leaves the election. No callback runs afterwards.

@@ -60,7 +60,7 @@ pub::Result<pub::Arbiter> Connection::open(const std::string& url, const pub::Tl
 void Connection::probe(Duration per_call, Callback<Done> done) {
   if (found_safe_) return done(Done{});
   probe_store(
-      *store_, loop(), probe_random_, per_call,
+      *store_, loop(), probe_random_, probe_time(per_call),
       [this, done = std::move(done)](Status safe) {
         found_safe_ = found_safe_ || safe.ok();
         done(std::move(safe));

@@ -101,7 +101,7 @@ Result<Duration> parse_duration(std::string_view text) {
     seconds = number * 3600;
   else
     return bad;
-  if (seconds > 1e9) return bad;
+  if (seconds > 1e9) return {Errc::kInvalid, "\"" + std::string(text) + "\" is too long a time"};
   return Duration(static_cast<Duration::rep>(std::llround(seconds * 1e6)) * 1000);
 }
 

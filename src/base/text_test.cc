@@ -17,6 +17,10 @@ TEST(TextTest, DurationsReadAsPeopleWriteThem) {
   }
 }
 
+TEST(TextTest, ADurationThatIsTooLongIsCalledSo) {  // R85
+  EXPECT_EQ(parse_duration("300000h").error().message, "\"300000h\" is too long a time");
+}
+
 TEST(TextTest, DurationsFormatToWhatReadsBack) {
   for (const Duration d : {Duration(250ms), Duration(5s), Duration(2min), Duration(3h)}) {
     EXPECT_EQ(parse_duration(format_duration(d)).value(), d);

@@ -83,7 +83,8 @@ CandidateOptions CandidateOptions::filled() const {
   const Duration least =
       worker_timeout_min(full.renew_interval, *full.renew_jitter, full.request_timeout);
   full.worker_timeout = or_else(worker_timeout, std::max(lease * 4 / 3, least));
-  full.hold_off = or_else(hold_off, lease);
+  full.hold_off =
+      or_else(hold_off, hold_off_after_step_down(lease, full.renew_interval + *full.renew_jitter));
   full.backoff_min = or_else(backoff_min, lease / 2);
   return full;
 }

@@ -35,7 +35,7 @@ struct CandidateOptions {
   std::optional<Duration> stop_grace;  ///< Likewise.
   Duration kill_margin{0};             ///< A tenth of the lease.
   Duration worker_timeout{0};  ///< Four thirds of the lease, and no less than two heartbeats need.
-  Duration hold_off{0};        ///< The lease: no campaign for this time after a hand-over.
+  Duration hold_off{0};        ///< hold_off_after_step_down().
   Duration backoff_min{0};     ///< Half the lease, so that another node has noticed.
   Duration backoff_max = 1min;
   Duration stable_after = 1min;

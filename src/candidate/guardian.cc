@@ -130,7 +130,9 @@ class Guard {
   void open_group() {
     if (charge_.control_group.empty()) return;
     auto group = ControlGroup::adopt(UniqueFd(kControlGroupFd), charge_.control_group);
-    if (group) group_.emplace(std::move(*group));
+    if (!group) return;
+    group->guard();
+    group_.emplace(std::move(*group));
   }
 
   [[nodiscard]] MonoTime kill_at() const { return deadline_ - charge_.kill_margin; }

@@ -21,6 +21,12 @@ Error wrong(const YAML::Node& node, const std::string& what) {
   return {Errc::kInvalid, "line " + std::to_string(node.Mark().line + 1) + ": " + what};
 }
 
+/// A program is given text up to the first of these.
+constexpr const char* kNul = "a program cannot be given a NUL character (\\0)";
+bool has_nul(const std::string& text) {
+  return text.find('\0') != text.npos;
+}
+
 using Read = std::function<Status(const YAML::Node&)>;
 
 /// Every key of `node` goes to its reader; one that has none, or comes twice, is an error.
@@ -57,7 +63,15 @@ Read scalar(T& target, Parse parse) {
 
 Result<std::string> text(const std::string& value) {
   if (value.empty()) return {Errc::kInvalid, "the value is empty"};
+  if (has_nul(value)) return {Errc::kInvalid, kNul};
   return value;
+}
+
+/// No two restarts lie within no time: that would be no limit at all.
+Result<Duration> parse_window(const std::string& value) {
+  auto window = parse_duration(value);
+  if (window && *window == Duration(0)) return {Errc::kInvalid, "the time must be above zero"};
+  return window;
 }
 
 Result<RestartStrategy> parse_strategy(const std::string& value) {
@@ -73,6 +87,7 @@ Status read_words(const YAML::Node& node, std::vector<std::string>& words) {
   }
   for (const YAML::Node& word : node) {
     if (!word.IsScalar()) return wrong(word, "each part of a command is one word");
+    if (has_nul(word.Scalar())) return wrong(word, kNul);
     words.push_back(word.Scalar());
   }
   if (words.front().empty()) return wrong(node, "the command has an empty name");
@@ -88,6 +103,7 @@ Status read_environment(const YAML::Node& node, std::vector<std::string>& variab
     if (name.empty() || name.find('=') != name.npos || !entry.second.IsScalar()) {
       return wrong(entry.first, "write the environment as NAME: VALUE");
     }
+    if (has_nul(name + entry.second.Scalar())) return wrong(entry.first, kNul);
     set_variable(variables, name, entry.second.Scalar());
   }
   return Done{};
@@ -170,8 +186,7 @@ Result<CommandsFile> parse_commands(const std::string& yaml, Duration grace) {
         {{"strategy", scalar(file.strategy, parse_strategy)},
          {"restarts",
           scalar(file.restarts_max, [](const std::string& text) { return parse_count(text); })},
-         {"within", scalar(file.restart_window,
-                           [](const std::string& value) { return parse_duration(value); })},
+         {"within", scalar(file.restart_window, parse_window)},
          {"commands",
           [&](const YAML::Node& n) { return read_children(n, grace, file.children); }}});
     if (!status) return status.error();

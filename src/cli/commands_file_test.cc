@@ -79,6 +79,16 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], environment: [A]}\n"),
               HasSubstr("environment as NAME: VALUE"));
   EXPECT_THAT(error("commands: [\n"), HasSubstr("this is not YAML"));
+  // R85: no limit at all, and a word that was cut.
+  EXPECT_THAT(error("within: 0s\ncommands:\n  - {name: a, command: [x]}\n"),
+              HasSubstr("line 1: the time must be above zero"));
+  for (const char* nul :
+       {"command: [x, \"a\\0b\"]", "command: [x], environment: {A: \"a\\0b\"}",
+        "command: [x], environment: {\"A\\0\": b}", "command: [x], directory: \"a\\0b\""}) {
+    EXPECT_THAT(error("commands:\n  - {name: a, " + std::string(nul) + "}\n"),
+                HasSubstr("line 2: a program cannot be given a NUL character"))
+        << nul;
+  }
 }
 
 TEST(CommandsFileTest, AFileThatCannotBeReadIsNamed) {

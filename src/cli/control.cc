@@ -204,12 +204,32 @@ class ControlRequest final : public Command {
       if (pause.now() >= limit) break;
       pause.run_until(pause.now() + kLookInterval);
     }
-    return no(terminal, "no node has confirmed within " + format_duration(wait_) + ": " +
-                            (kind_ == ControlKind::kResume
-                                 ? "none is paused"
-                                 : state.leader->value() + " is gone, is busy ending its term for "
-                                                           "another reason, or has an older "
-                                                           "version"));
+    std::string why = state.leader ? state.leader->value() +
+                                         " is gone, is busy ending its term for another reason, or "
+                                         "has an older version"
+                                   : "";
+    if (kind_ == ControlKind::kResume) {
+      const auto unpaused = why_not_resumed(store, keys);
+      if (!unpaused) return unpaused.error();
+      why = *unpaused;
+    }
+    return no(terminal, "no node has confirmed within " + format_duration(wait_) + ": " + why +
+                            "; the command may still be obeyed" +
+                            (kind_ == ControlKind::kPause ? ", and muster resume undoes it" : ""));
+  }
+
+  /// Why no node has obeyed a resume, by the worker files.
+  Result<std::string> why_not_resumed(StoreAccess& store, const NamespaceKeys& keys) const {
+    if (worker_.empty()) return std::string("no node that answers is paused");
+    const auto object = store.get(keys.worker(WorkerId(worker_)));
+    if (!object && !object.is(Errc::kNotFound)) return object.error();
+    if (!object) {
+      return "there is no node " + worker_ + "; muster workers --name " + arbiter_.name_space +
+             " lists them";
+    }
+    const auto record = decode_whole(*object, decode_worker);
+    return worker_ + (record && record->aside == "paused" ? " is paused but does not answer"
+                                                          : " is not paused");
   }
 
   Result<int> obeyed(Terminal& terminal, const ControlCommand& command, const WorkerId& by) const {

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
 #include "base/text.h"
 #include "platform/process.h"
 #include "platform/settings_file.h"
+#include "platform/whole_file.h"
 
 namespace muster::cli {
 namespace {
@@ -61,14 +60,10 @@ class Filled {
 };
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || !text) {
-    return {Errc::kInvalid,
-            "cannot read the file " + path + "; check --config and its permissions"};
-  }
-  return text.str();
+  auto text = files::read_whole(path);
+  if (text) return text;
+  return {Errc::kInvalid, "cannot read the file " + path + " (" + text.error().message +
+                              "); check --config and its permissions"};
 }
 
 /// What a file may set: the options of every command, and of every action of one.

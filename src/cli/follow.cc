@@ -17,10 +17,10 @@ constexpr const char* kLeave = "\033[?7h\033[?25h\033[?1049l";
 class Onlooker {
  public:
   Onlooker(Terminal& terminal, bool draws) : terminal_(terminal), draws_(draws) {
-    if (draws_) terminal_.out << kEnter;
+    if (draws_) terminal_.draw(kEnter);
   }
   ~Onlooker() {
-    if (draws_) terminal_.out << kLeave << last_ << std::flush;
+    if (draws_) terminal_.draw(kLeave + last_);
   }
   Onlooker(const Onlooker&) = delete;
   Onlooker& operator=(const Onlooker&) = delete;
@@ -29,18 +29,18 @@ class Onlooker {
     failed_ = false;
     if (draws_) {
       last_ = look.screen;
-      terminal_.out << frame(last_, terminal_.window()) << std::flush;
+      terminal_.draw(frame(last_, terminal_.window()));
     } else if (key_ != look.key) {
       key_ = look.key;
-      terminal_.line(look.line);
+      terminal_.event(look.line);
     }
   }
   void show(const Error& error) {
     if (draws_) {
       const std::string trouble = terminal_.red(error.message) + "\n";
-      terminal_.out << frame(trouble + last_, terminal_.window()) << std::flush;
+      terminal_.draw(frame(trouble + last_, terminal_.window()));
     } else if (!failed_) {
-      terminal_.err << "muster: " + error.message + "\n";
+      terminal_.note("muster: " + error.message + "\n");
     }
     failed_ = true;
   }
@@ -78,7 +78,8 @@ Result<int> follow(Terminal& terminal, StopSignals& signals, bool lines,
   if (!next) return next.error();
   Onlooker onlooker(terminal, terminal.window && !lines);
   onlooker.show(*next);
-  while (terminal.out && !signals.wait_for(interval)) {
+  // A reader that has stopped reading holds up neither the looks nor a signal.
+  while (!terminal.unread() && !signals.wait_for(interval)) {
     next = look();
     if (next) {
       onlooker.show(*next);

@@ -25,9 +25,12 @@ class ProbeCommand final : public Command {
     return "Example:\n"
            "  muster probe --arbiter 's3://bucket/app?region=eu-central-1'\n"
            "\n"
-           "Exits with 0 if the store is safe, with 3 and the reason if it is not, and with 69 if "
-           "it does\n"
-           "not answer. Writes and removes one object, muster-probe/….\n";
+           "Exits with 0 if the store is safe, with 3 and the reason if it is not, with 64 if "
+           "there "
+           "is no\n"
+           "such store (a wrong address, a missing bucket), and with 69 if it does not answer. "
+           "Writes and\n"
+           "removes one object, muster-probe/….\n";
   }
 
   void declare(CLI::App& app) override {

@@ -28,8 +28,8 @@ constexpr const char* kExample =
     "Every option can also come from the environment (MUSTER_ARBITER=…) or from a YAML file\n"
     "(--config FILE). The command line takes precedence over the environment, and the\n"
     "environment over the file.\n"
-    "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable;\n"
-    "muster run --help lists those of muster run.\n";
+    "Exit codes: 0 done, 1 the answer is no, 3 unsafe store, 64 usage, 69 unreachable, 74 the\n"
+    "output cannot be written; muster run --help lists those of muster run.\n";
 
 /// Files that a command may have open at once: loops, store, output; with something to spare.
 constexpr int kDescriptors = 64;
@@ -146,6 +146,7 @@ class Program {
       if (Status enough = need_descriptors(descriptors); !enough) {
         return fail(enough.error().message, kUnreachable);
       }
+      if (command->lasting()) terminal_.prepare();
       std::optional<Progress> progress;
       if (terminal_.progress && !command->lasting()) progress.emplace(terminal_, full_name(leaf));
       const Result<int> result = command->run(terminal_);
@@ -249,10 +250,9 @@ class Program {
 
 int run(const std::vector<std::string>& words, Terminal& terminal) {
   const int code = Program(terminal).run(words);
-  // A reader that is slow gets what there is; one that has stopped reading is not waited for.
-  if (terminal.events != nullptr) (void)terminal.events->drain(1s);
-  if (terminal.out.flush() && !terminal.unread()) return code;
-  terminal.err << "muster: cannot write to standard output; its reader has closed it\n";
+  const Status written = terminal.finish();
+  if (written) return code;
+  terminal.err << "muster: " + written.error().message + "\n";
   return kOutputLost;
 }
 

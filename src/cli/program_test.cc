@@ -258,6 +258,13 @@ TEST(ProgramTest, AWrongValueInAFileIsShownWithItsLine) {
               HasSubstr("cannot read the file /no/such/file"));
 }
 
+// R80: a file without an end is not read to it.
+TEST(ProgramTest, AConfigFileWithoutAnEndIsRefused) {
+  const Outcome outcome = muster({"lint", "--config", "/dev/zero"});
+  EXPECT_EQ(outcome.code, 64);
+  EXPECT_THAT(outcome.err, HasSubstr("/dev/zero is larger than 1048576 bytes"));
+}
+
 TEST(ProgramTest, LintPrintsOneJsonObject) {
   EXPECT_EQ(muster({"lint", "--json", "--workers", "8"}).out,
             R"({"workers":8,"heartbeatInterval":5000,"heartbeatJitter":1000,"leaseTimeout":15000,)"

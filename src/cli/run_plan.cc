@@ -197,6 +197,14 @@ Result<CandidateOptions> RunOptions::candidate() const {
   return options.filled();
 }
 
+Status RunOptions::check_election() const {
+  // --check -- COMMAND is about this machine, and needs no store.
+  if (check_ && arbiter_.url.empty()) return Done{};
+  if (Status status = arbiter_.check(); !status) return status;
+  if (Status status = arbiter_.check_shared(); !status) return status;
+  return check_nesting(arbiter_.name_space);
+}
+
 Status RunOptions::add_children(RunPlan& plan) const {
   const Duration grace = *plan.candidate.stop_grace;
   if (command_line_.empty() == commands_file_.empty()) {
@@ -227,9 +235,7 @@ Status RunOptions::add_children(RunPlan& plan) const {
 }
 
 Result<RunPlan> RunOptions::plan() const {
-  if (Status status = arbiter_.check(); !status) return status.error();
-  if (Status status = arbiter_.check_shared(); !status) return status.error();
-  if (Status status = check_nesting(arbiter_.name_space); !status) return status.error();
+  if (Status status = check_election(); !status) return status.error();
   if (try_once_ && wait_) return {Errc::kInvalid, "--try and --wait exclude each other; keep one"};
   if (startup_jitter_max_ > Duration(0) && startup_jitter_min_ > startup_jitter_max_) {
     return {Errc::kInvalid, "--startup-jitter-min is longer than --startup-jitter-max"};

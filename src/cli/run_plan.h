@@ -54,6 +54,7 @@ class RunOptions {
   void declare_timings(CLI::App& app);
   void declare_terms(CLI::App& app);
   [[nodiscard]] Result<CandidateOptions> candidate() const;
+  [[nodiscard]] Status check_election() const;
   [[nodiscard]] Status add_children(RunPlan& plan) const;
 
   ArbiterOptions arbiter_;

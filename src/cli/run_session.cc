@@ -104,7 +104,8 @@ Status RunSession::open() {
                               [this](const telemetry::Event& event) { on_event(event); },
                               [this](Callback<Done> done) {
                                 probe_store(*store_, loop_, random_,
-                                            plan_.candidate.request_timeout, std::move(done));
+                                            probe_time(plan_.candidate.request_timeout),
+                                            std::move(done));
                               }});
   asked_ = candidate_.get();
   return Done{};

@@ -1,8 +1,11 @@
 #include "cli/terminal.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <utility>
+
+#include "platform/files.h"
 
 namespace muster::cli {
 namespace {
@@ -14,11 +17,36 @@ std::string painted(bool colour, const char* code, const std::string& text) {
 }  // namespace
 
 void Terminal::line(const std::string& text) {
+  errno = 0;
   out << text << '\n' << std::flush;
+  if (!out && write_error == 0) write_error = errno;
+}
+void Terminal::prepare() {
+  if (events != nullptr) events->write("");
+  if (told) told("");
+}
+Status Terminal::finish() {
+  // A reader that is slow gets what there is; one that has stopped reading is not waited for.
+  if (events != nullptr) (void)events->drain(1s);
+  errno = 0;
+  if (!out.flush() && write_error == 0) write_error = errno;
+  if (!unread()) return Done{};
+  const int error = events != nullptr && events->broken() ? events->error() : write_error;
+  if (error == 0 || error == EPIPE) {
+    return {Errc::kUnavailable, "cannot write to standard output; its reader has closed it"};
+  }
+  return files::failure(error, "write to standard output");
 }
 void Terminal::event(const std::string& text) {
   if (events == nullptr) return line(text);
   events->write(text + '\n');
+}
+void Terminal::draw(std::string text) {
+  if (events != nullptr) {
+    events->write(std::move(text));
+  } else {
+    out << text << std::flush;
+  }
 }
 bool Terminal::unread() const {
   return !out || (events != nullptr && events->broken());

@@ -29,14 +29,22 @@ struct Terminal {
   /// How large the window is at this moment; set when `out` is a terminal, so that a view may be
   /// drawn over the one before.
   std::function<WindowSize()> window{};
+  int write_error = 0;  ///< The number of the first error of line() and finish(); 0: none.
 
   /// One line, at once: the reader of a pipe sees it at once.
   void line(const std::string& text);
   /// As line(), for a command that has other things to do than to wait for a reader. Any thread, if
   /// `events` is set.
   void event(const std::string& text);
+  /// A text that replaces the one before on a terminal, such as a screen; as event() otherwise.
+  void draw(std::string text);
   /// True when nobody will read what is printed.
   [[nodiscard]] bool unread() const;
+  /// Starts the threads that note() and event() need, so that a machine that has none to give is
+  /// found out at once.
+  void prepare();
+  /// Waits a moment for what is left to be written. An error says why it cannot be.
+  [[nodiscard]] Status finish();
   /// Calls `act`, on any thread, when unread() becomes true by an event; an empty one takes the
   /// wish back. Without `events` only unread() tells it.
   void when_unread(std::function<void()> act) const;

@@ -100,11 +100,14 @@ class TopologyCommand final : public Command {
     const auto watch = client::watch_topology_with_recovery(
         **client, {}, [&](const client::WatchEvent& event, TopologyVersion) {
           const WallTime now = system_wall_now();
-          terminal.line(json_ ? dump(event_json(event, now)) : event_text(event, now));
-          if (!terminal.out) signals.request();
+          // The watch could not be ended while its callback waits for a reader.
+          terminal.event(json_ ? dump(event_json(event, now)) : event_text(event, now));
+          if (terminal.unread()) signals.request();
         });
     if (!watch) return watch.error();
+    terminal.when_unread([&signals] { signals.request(); });
     signals.wait();
+    terminal.when_unread({});
     return kDone;
   }
 

@@ -127,7 +127,7 @@ Hub::~Hub() {
 // Asked for by each coordinator before its first campaign; one answer serves them all.
 void Hub::probe(Duration timeout, Callback<Done> done) {
   if (found_safe_) return done(Done{});
-  probe_store(*store_, loop_->loop(), probe_random_, timeout,
+  probe_store(*store_, loop_->loop(), probe_random_, probe_time(timeout),
               [this, done = std::move(done)](Status safe) {
                 found_safe_ = found_safe_ || safe.ok();
                 done(std::move(safe));

@@ -70,8 +70,11 @@ void NamespaceCoordinator::obey(const ControlCommand& command) {
   switch (command.kind) {
     case ControlKind::kStepDown:
     case ControlKind::kTransfer:
-      // For as long as others may need to take over.
-      return step_down(command.worker, options_.lease_timeout, [] {});
+      return step_down(
+          command.worker,
+          hold_off_after_step_down(options_.lease_timeout,
+                                   options_.heartbeat_interval + options_.heartbeat_jitter),
+          [] {});
     case ControlKind::kPause:
       return pause();
     case ControlKind::kResume:

@@ -26,6 +26,10 @@ namespace muster {
 namespace {
 
 constexpr std::string_view kPrefix = "muster.command.";
+/// Of cgroups whose guardian holds a lock of its own; earlier versions had none.
+constexpr std::string_view kGuardedPrefix = "muster.command.guarded-";
+/// What another process may take to find that a cgroup is not left over.
+constexpr Duration kGuardTime = 1s;
 constexpr int kNamesTried = 8;
 /// What a process that only waits to be killed may take to start and to die.
 constexpr Duration kTryTime = 5s;
@@ -163,7 +167,7 @@ Result<ControlGroup> ControlGroup::make() {
   const auto own = open_own();
   if (!own) return own.error();
   for (int i = 0; i < kNamesTried; ++i) {
-    const std::string name = std::string(kPrefix) + system_random().uuid();
+    const std::string name = std::string(kGuardedPrefix) + system_random().uuid();
     if (::mkdirat(own->directory.get(), name.c_str(), 0755) != 0) {
       return {Errc::kDenied, "no cgroup can be made below " + own->path + " (" + reason() + ")"};
     }
@@ -179,6 +183,16 @@ Result<ControlGroup> ControlGroup::make() {
     return {Errc::kUnsupported, own->path + " is a threaded cgroup, which cannot hold a command"};
   }
   return {Errc::kUnavailable, "each cgroup made below " + own->path + " was removed at once"};
+}
+
+void ControlGroup::guard() const {
+  // Held elsewhere only while a process looks for cgroups that were left over.
+  const MonoTime end = boot_now() + kGuardTime;
+  while (::flock(events_.get(), LOCK_EX | LOCK_NB) != 0 && boot_now() < end) sleep_for(2ms);
+}
+
+bool ControlGroup::unguarded() const {
+  return populated() && ::flock(events_.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 void ControlGroup::kill() const {
@@ -223,14 +237,17 @@ Status end_orphaned_control_groups(Duration limit) {
   for (const std::string& name : names_below(own->directory.get())) {
     if (!name.starts_with(kPrefix)) continue;
     UniqueFd directory = open_below(own->directory.get(), name.c_str(), O_RDONLY | O_DIRECTORY);
-    if (!directory.valid() || ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    if (!directory.valid()) continue;
+    const bool held = ::flock(directory.get(), LOCK_EX | LOCK_NB) != 0;
+    if (held && !name.starts_with(kGuardedPrefix)) continue;
     const auto group = ControlGroup::adopt(std::move(directory), name);
-    if (!group) continue;
+    if (!group || (held && !group->unguarded())) continue;
     do {
       group->kill();
       if (group->populated()) sleep_for(2ms);
     } while (group->populated() && boot_now() < end);
-    group->remove();
+    // Its muster may be about to start a command in it.
+    if (!held) group->remove();
     group->each_process([&](pid_t pid) { stuck += " " + std::to_string(pid); });
   }
   if (stuck.empty()) return Done{};

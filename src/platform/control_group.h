@@ -18,14 +18,23 @@ namespace muster {
 ///
 /// No controller is enabled in it, so it may stand beside processes in the cgroup above, and limits
 /// of that one hold on. A process with its directory open holds a lock on it: a cgroup that nobody
-/// holds is left over from processes that were killed, and end_orphaned_control_groups() ends it.
-/// One thread.
+/// holds is left over from processes that were killed, and end_orphaned_control_groups() ends it. A
+/// guardian holds a lock of its own, guard(): without it, what is in the cgroup is ended, too,
+/// since the process that made the cgroup may be stopped. One thread.
 class ControlGroup {
  public:
   /// Makes one below the cgroup of this process. An error says why there can be none here.
   [[nodiscard]] static Result<ControlGroup> make();
   /// The one whose directory another process has made, and passed on.
   [[nodiscard]] static Result<ControlGroup> adopt(UniqueFd directory, std::string name);
+
+  /// Holds the lock of the guardian until the end of this object, so that nobody takes what is in
+  /// the cgroup for unguarded. Requires: nothing has entered it yet.
+  void guard() const;
+
+  /// Whether something is in it without a guardian. If so, none can begin to guard it before the
+  /// end of this object.
+  [[nodiscard]] bool unguarded() const;
 
   /// For Command::control_group, and to pass it on.
   [[nodiscard]] int directory() const { return directory_.get(); }
@@ -56,8 +65,9 @@ class ControlGroup {
 /// Moves this process into a cgroup. For the child of a fork: allocates nothing.
 [[nodiscard]] bool enter_control_group(int directory);
 
-/// Ends what is left in cgroups below the one of this process whose muster and guardian were both
-/// killed, and removes them. An error names what could not be ended within `limit`.
+/// Ends what is left in cgroups below the one of this process whose guardian was killed, and
+/// removes them unless their muster still has them open. A muster that is not stopped notices the
+/// death of its guardian and does the same. An error names what could not be ended within `limit`.
 [[nodiscard]] Status end_orphaned_control_groups(Duration limit);
 
 /// Tries it out: a process of its own enters a new cgroup, and kill() ends it there. Returns the

@@ -24,7 +24,7 @@ LineWriter::~LineWriter() {
 bool LineWriter::write(std::string lines) {
   {
     MutexLock lock(mutex_);
-    if (broken_) return false;
+    if (error_ != 0) return false;
     if (!queue_.empty() && bytes_ + lines.size() > bytes_max_) {
       ++dropped_;
       return false;
@@ -49,14 +49,18 @@ bool LineWriter::drain(Duration limit) {
 }
 
 bool LineWriter::broken() {
+  return error() != 0;
+}
+
+int LineWriter::error() {
   MutexLock lock(mutex_);
-  return broken_;
+  return error_;
 }
 
 void LineWriter::when_broken(std::function<void()> told) {
   MutexLock lock(mutex_);
   told_ = std::move(told);
-  if (broken_) tell_broken();
+  if (error_ != 0) tell_broken();
 }
 
 // Under the mutex, so that nobody is told who has just taken the wish back.
@@ -97,16 +101,17 @@ void LineWriter::run() {
     // A warning comes back here as a line, through the sink that gives it its form.
     if (dropped > 0)
       log_warn("output was not read; lines were lost", {{"lines", std::to_string(dropped)}});
-    if (put(lines)) continue;
+    const int error = put(lines);
+    if (error == 0) continue;
     MutexLock lock(mutex_);
-    broken_ = true;
+    error_ = error;
     queue_.clear();
     bytes_ = dropped_ = 0;
     tell_broken();
   }
 }
 
-bool LineWriter::put(const std::string& lines) const {
+int LineWriter::put(const std::string& lines) const {
   for (std::size_t done = 0; done < lines.size();) {
     const ssize_t count = ::write(fd_, lines.data() + done, lines.size() - done);
     if (count >= 0) {
@@ -116,10 +121,10 @@ bool LineWriter::put(const std::string& lines) const {
       pollfd room{fd_, POLLOUT, 0};
       (void)::poll(&room, 1, -1);
     } else if (errno != EINTR) {
-      return false;
+      return errno;
     }
   }
-  return true;
+  return 0;
 }
 
 }  // namespace muster

@@ -39,6 +39,8 @@ class LineWriter {
   /// True once everything was written; false when that takes longer than `limit`.
   [[nodiscard]] bool drain(Duration limit) MUSTER_EXCLUDES(mutex_);
   [[nodiscard]] bool broken() MUSTER_EXCLUDES(mutex_);
+  /// The number of the error that broke it; 0 when it is not broken.
+  [[nodiscard]] int error() MUSTER_EXCLUDES(mutex_);
   /// Calls `told` once, on the thread that writes, or at once when it is broken already; an empty
   /// one takes the wish back, and then `told` is not running any more.
   void when_broken(std::function<void()> told) MUSTER_EXCLUDES(mutex_);
@@ -46,7 +48,8 @@ class LineWriter {
  private:
   void start() MUSTER_REQUIRES(mutex_);
   void run() MUSTER_EXCLUDES(mutex_);
-  [[nodiscard]] bool put(const std::string& lines) const;
+  /// The number of an error; 0 for success.
+  [[nodiscard]] int put(const std::string& lines) const;
   void tell_broken() MUSTER_REQUIRES(mutex_);
   [[nodiscard]] bool idle() const MUSTER_REQUIRES(mutex_) {
     return queue_.empty() && !writing_ && dropped_ == 0;
@@ -61,7 +64,7 @@ class LineWriter {
   std::size_t dropped_ MUSTER_GUARDED_BY(mutex_) = 0;        ///< And not yet told.
   bool writing_ MUSTER_GUARDED_BY(mutex_) = false;
   bool ending_ MUSTER_GUARDED_BY(mutex_) = false;
-  bool broken_ MUSTER_GUARDED_BY(mutex_) = false;
+  int error_ MUSTER_GUARDED_BY(mutex_) = 0;  ///< What broke it.
   std::function<void()> told_ MUSTER_GUARDED_BY(mutex_);
   std::thread thread_;  ///< Since the first line; started under the mutex.
 };

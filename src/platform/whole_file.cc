@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 
 #include "platform/files.h"
@@ -53,12 +54,16 @@ Status write_whole(int directory, const std::string& name, std::string_view byte
 Result<std::string> read_whole(const std::string& path, std::size_t bytes_max) {
   auto fd = open_at(AT_FDCWD, path, O_RDONLY);
   if (!fd) return fd.error();
-  auto bytes = read_at(fd->get(), 0, bytes_max + 1);
-  if (!bytes) return {bytes.code(), "cannot read " + path + ": is it a file?"};
-  if (bytes->size() > bytes_max) {
-    return {Errc::kInvalid, path + " is larger than " + std::to_string(bytes_max) + " bytes"};
+  std::string bytes;
+  std::array<char, 4096> block;
+  while (bytes.size() <= bytes_max) {
+    const ssize_t n = ::read(fd->get(), block.data(), block.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return {failure(errno, "").code, "cannot read " + path + ": is it a file?"};
+    if (n == 0) return bytes;
+    bytes.append(block.data(), static_cast<std::size_t>(n));
   }
-  return bytes;
+  return {Errc::kInvalid, path + " is larger than " + std::to_string(bytes_max) + " bytes"};
 }
 
 }  // namespace muster::files

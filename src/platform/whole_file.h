@@ -18,7 +18,8 @@ enum class Readers { kOwner, kEverybody };  ///< Modes 0600 and 0644.
 [[nodiscard]] Status write_whole(int directory, const std::string& name, std::string_view bytes,
                                  Readers readers, Existing existing);
 
-/// Follows symbolic links, since secrets are often mounted behind them. kNotFound when there is no
+/// Follows symbolic links, since secrets are often mounted behind them, and reads a pipe, too.
+/// kNotFound when there is no
 /// such file, kInvalid when it has more than `bytes_max` bytes.
 [[nodiscard]] Result<std::string> read_whole(const std::string& path,
                                              std::size_t bytes_max = std::size_t{1} << 20);

@@ -1,8 +1,10 @@
 #include "platform/whole_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -65,6 +67,19 @@ TEST_F(WholeFileTest, IsReadThroughLinksAndWithinBounds) {
   EXPECT_TRUE(read_whole(path_ + "/l", 4).is(Errc::kInvalid));
   EXPECT_TRUE(read_whole(path_ + "/absent").is(Errc::kNotFound));
   EXPECT_FALSE(read_whole(path_).ok());
+}
+
+// R80: what a shell passes as <(…).
+TEST_F(WholeFileTest, APipeIsReadToItsEndAndWithinBounds) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd reader(ends[0]);
+  {
+    const UniqueFd writer(ends[1]);
+    ASSERT_EQ(::write(writer.get(), "12345", 5), 5);
+  }
+  EXPECT_EQ(read_whole("/dev/fd/" + std::to_string(reader.get()), 5).value(), "12345");
+  EXPECT_TRUE(read_whole("/dev/zero", 4).is(Errc::kInvalid));
 }
 
 }  // namespace whole_file_test

@@ -9,6 +9,9 @@
 namespace muster {
 namespace {
 
+/// Attempts to remove the scratch object, each with twice the time of the one before.
+constexpr int kRemovalsMax = 6;
+
 /// The steps in order, each started by the answer to the one before. Kept alive by the callback
 /// that the store holds.
 class Probe : public std::enable_shared_from_this<Probe> {
@@ -206,10 +209,10 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void no_verdict(const char* step, Error error) {
     if (error.code == Errc::kAmbiguous) error.code = Errc::kUnavailable;
     // "Cannot do that" is no broken promise: another kind of server may answer there.
-    const bool cannot = error.code == Errc::kUnsupported;
-    if (cannot) error.code = Errc::kInvalid;
+    const bool answered = is_lasting(error.code);
+    if (error.code == Errc::kUnsupported) error.code = Errc::kInvalid;
     error.message = "the probe of " + store_.describe() +
-                    (cannot ? " was refused at step \"" : " got no answer at step \"") + step +
+                    (answered ? " was refused at step \"" : " got no answer at step \"") + step +
                     "\": " + error.message;
     finish(std::move(error));
   }
@@ -223,10 +226,19 @@ class Probe : public std::enable_shared_from_this<Probe> {
   void finish(Status verdict) {
     if (!touched_) return done_(std::move(verdict));
     store_.remove(key_, {}, by(), [self = shared_from_this(), verdict](const Status& removed) {
-      if (!removed && !removed.is(Errc::kNotFound))
-        log_warn("the probe could not remove its scratch object",
-                 {{"key", self->key_}, {"reason", removed.error().message}});
       self->done_(verdict);
+      if (!removed && !removed.is(Errc::kNotFound)) self->clean_up(1);
+    });
+  }
+
+  /// A busy store may take the removal when it is given more time. Nobody waits for that.
+  void clean_up(int tries) {
+    const Deadline by = clock_.now() + (per_call_ * (1 << tries));
+    store_.remove(key_, {}, by, [self = shared_from_this(), tries](const Status& removed) {
+      if (removed || removed.is(Errc::kNotFound)) return;
+      if (tries < kRemovalsMax && !is_lasting(removed.code())) return self->clean_up(tries + 1);
+      log_warn("the probe could not remove its scratch object",
+               {{"key", self->key_}, {"reason", removed.error().message}});
     });
   }
 

@@ -92,6 +92,7 @@ class FlawedStore final : public ObjectStore {
                        std::move(done));
   }
   void remove(Key key, std::optional<Revision> when, Deadline by, Callback<Done> done) override {
+    if (fails("remove")) return answer<Done>(std::move(done), failure_.second);
     if (flaw_ == Flaw::kRemovesAtStaleRevision) when.reset();
     if (flaw_ == Flaw::kKeepsRemovedObjects && !when && !removed_) {
       removed_ = true;
@@ -111,16 +112,17 @@ class FlawedStore final : public ObjectStore {
     inner_.list(std::move(prefix), std::move(from), by, std::move(done));
   }
 
-  /// From the `nth` call of `operation` on, it answers with `error`.
-  void fail(std::string operation, int nth, Error error) {
+  /// From the `nth` call of `operation` on, it answers with `error`, `times` times.
+  void fail(std::string operation, int nth, Error error, int times = 1000) {
     failure_ = {std::move(operation), std::move(error)};
     calls_until_failure_ = nth;
+    failures_left_ = times;
   }
   [[nodiscard]] MemoryObjects& objects() { return *objects_; }
 
  private:
   bool fails(const std::string& operation) {
-    return operation == failure_.first && --calls_until_failure_ < 0;
+    return operation == failure_.first && --calls_until_failure_ < 0 && --failures_left_ >= 0;
   }
   template <typename T>
   void answer(Callback<T> done, Result<T> result) {
@@ -135,6 +137,7 @@ class FlawedStore final : public ObjectStore {
   bool removed_ = false;
   std::pair<std::string, Error> failure_{"", {Errc::kUnavailable, ""}};
   int calls_until_failure_ = 0;
+  int failures_left_ = 0;
 };
 
 class ProbeTest : public ::testing::Test {
@@ -221,7 +224,8 @@ TEST_P(UnreachableStoreTest, IsNotCalledUnsafe) {
   const Status verdict = probe(store);
   ASSERT_FALSE(verdict);
   EXPECT_EQ(verdict.code(), GetParam().reported) << verdict.error().message;
-  EXPECT_THAT(verdict.error().message, HasSubstr("no answer at step"));
+  EXPECT_THAT(verdict.error().message,
+              HasSubstr(is_lasting(GetParam().code) ? "refused at step" : "no answer at step"));
   EXPECT_THAT(verdict.error().message, HasSubstr("the wire is cut"));
   EXPECT_TRUE(store.objects().entries().empty()) << "the scratch object is removed all the same";
 }
@@ -233,8 +237,18 @@ INSTANTIATE_TEST_SUITE_P(Outages, UnreachableStoreTest,
                                            Outage{"put", 1, Errc::kAmbiguous, Errc::kUnavailable},
                                            Outage{"put", 2, Errc::kThrottled, Errc::kThrottled},
                                            Outage{"put", 0, Errc::kDenied, Errc::kDenied},
+                                           Outage{"put", 0, Errc::kInvalid, Errc::kInvalid},
                                            Outage{"list", 0, Errc::kUnavailable,
                                                   Errc::kUnavailable}));
+
+// R84: a store with short times that was busy kept an object of each probe for ever.
+TEST_F(ProbeTest, AScratchObjectThatCouldNotBeRemovedIsRemovedLater) {
+  FlawedStore store(loop_, Flaw::kNone);
+  store.fail("remove", 1, Error{Errc::kUnavailable, "it is busy"}, 3);
+  EXPECT_FALSE(probe(store));
+  loop_.run_until(loop_.now() + 10ms);
+  EXPECT_TRUE(store.objects().entries().empty());
+}
 
 class RefusedProbeTest : public ProbeTest, public testing::WithParamInterface<const char*> {};
 

@@ -105,6 +105,21 @@ TEST_F(ElsewhereTest, AMountOverTheDirectoryLeavesOneLeader) {
   });
 }
 
+// R81: a standby `muster run` left a leader alone that used an epoch again, and said so for ever.
+TEST_F(ElsewhereTest, AReusedEpochIsEndedByAStandbyOfTheOldDirectory) {
+  Runner first(store_, "n1", {"--eligible", "off"}, {"true"});
+  {
+    Worker old(store_, "w1", {"--name", "job"});
+    ASSERT_EQ(old.next("term:began")["epoch"], 1);
+    ASSERT_EQ(first.next("leader_changed")["current_leader"], "w1");
+  }
+  run({"mv", at("store"), at("aside")});
+  Worker second(store_, "w2", {"--name", "job"});
+  ASSERT_EQ(second.next("term:began")["epoch"], 1);
+  EXPECT_FALSE(second.next("term:ended").is_null());
+  EXPECT_GE(second.next("term:began")["epoch"], 2);
+}
+
 TEST_F(ElsewhereTest, TheCommandOfALeaderWhoseDirectoryWasRenamedEnds) {
   Runner first(store_, "n1", {}, {"sleep", "1000"});
   ASSERT_FALSE(first.next("child_started").is_null());

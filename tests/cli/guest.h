@@ -3,7 +3,9 @@
 #include <poll.h>
 #include <signal.h>
 
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "platform/process.h"
 
@@ -29,6 +31,15 @@ class Guest {
   }
   [[nodiscard]] ExitStatus status() const { return status_.value(); }
   void signal(int number) const { process_.signal(number); }
+  /// Whether the program holds this signal back, in order to wait for it.
+  [[nodiscard]] bool waits_for(int number) const {
+    std::ifstream status("/proc/" + std::to_string(process_.pid()) + "/status");
+    for (std::string line; std::getline(status, line);) {
+      if (!line.starts_with("SigBlk:")) continue;
+      return (std::stoull(line.substr(7), nullptr, 16) >> (number - 1) & 1) != 0;
+    }
+    return false;
+  }
 
  private:
   Process process_;

@@ -100,7 +100,10 @@ TEST(MusterTest, OptionsComeFromTheEnvironmentAndAFile) {
 TEST(MusterTest, OutputThatNobodyTakesIsAnErrorAndNoSignal) {
   const TempDir dir;
   const std::string store = "file://" + (dir.path() / "store").string();
-  EXPECT_EQ(run_muster({"lint"}, {}, " >/dev/full").code, 74);
+  const Outcome full = run_muster({"lint"}, {}, " >/dev/full");
+  EXPECT_EQ(full.code, 74);
+  // R85: it said that the reader had closed it.
+  EXPECT_THAT(full.err, HasSubstr("cannot write to standard output: no space left on the disk"));
   // A pipe whose only reader has gone.
   const std::string fifo = dir.path() / "fifo";
   ASSERT_EQ(run_program({"mkfifo", fifo}), 0);

@@ -212,11 +212,17 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   const Outcome nobody = ask("step-down");
   EXPECT_EQ(nobody.code, 1);
   EXPECT_THAT(nobody.err, HasSubstr("nobody leads job"));
+  // R82: "none is paused", although one was.
+  const Outcome stranger = ask("resume", {"--id", "zz", "--wait", "100ms"});
+  EXPECT_EQ(stranger.code, 1);
+  EXPECT_THAT(stranger.err, HasSubstr("within 100ms: there is no node zz; muster workers"));
   EXPECT_EQ(ask("resume", {"--id", "n1"}).json()["acknowledgedBy"], "n1");
   EXPECT_GE(only.next("became_leader")["epoch"], 2);
   const Outcome idle = ask("resume", {"--wait", "100ms"});
   EXPECT_EQ(idle.code, 1);
-  EXPECT_THAT(idle.err, HasSubstr("no node has confirmed within 100ms: none is paused"));
+  EXPECT_THAT(idle.err, HasSubstr("within 100ms: no node that answers is paused; the command may "
+                                  "still be obeyed"));
+  EXPECT_THAT(ask("resume", {"--id", "n1", "--wait", "100ms"}).err, HasSubstr("n1 is not paused"));
 }
 
 TEST_F(RunFailoverTest, OneTermIsEnoughWithOnce) {

@@ -102,6 +102,21 @@ TEST_F(RunStartTest, AFileThatMayNotGrowIsAnErrorOfTheStore) {
   EXPECT_EQ(child.finish(), 72);
 }
 
+// R85: one that had won a term already ended without handing it over.
+TEST_F(RunStartTest, AMachineThatGivesNoThreadIsFoundBeforeItLeads) {
+  for (int megabytes = 56; megabytes < 130; megabytes += 8) {
+    ChildProcess child(
+        {"sh", "-c",
+         "ulimit -c 0; ulimit -v " + std::to_string(megabytes * 1024) + "; exec \"$@\" 2>&1", "sh",
+         MUSTER_PROGRAM, "run", "--wait", "20s", "--name", "job", "--arbiter", store_, "--",
+         "true"});
+    std::string all;
+    for (std::string line = child.read_line(); !line.empty(); line = child.read_line()) all += line;
+    if (child.finish() != 69) continue;
+    EXPECT_THAT(all, testing::Not(HasSubstr("leads job"))) << megabytes << " MB";
+  }
+}
+
 // R23: an address space in which malloc finds no room for the heap of a second thread, and goes on
 // without one, left its error behind: each file that was absent "could not be opened".
 TEST_F(RunStartTest, LittleAddressSpaceIsEnoughOrTold) {

@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "platform/system_clock.h"
+#include "tests/cli/guest.h"
 #include "tests/cli/muster_program.h"
 #include "tests/cli/on_terminal.h"
 #include "tests/server/musterd.h"
+#include "tests/support/full_pipe.h"
 #include "tests/support/scripted_coordinator.h"
 #include "tests/support/silent_server.h"
 
@@ -91,6 +93,21 @@ TEST_F(MusterTopologyTest, AWatchPrintsWhatKeepAliveDoes) {
   EXPECT_EQ(ask({"ring", "lookup", "hello"}).code, 1) << "nobody holds the key";
   ::kill(watch.pid(), SIGTERM);
   EXPECT_EQ(watch.finish(), 0) << content(watch_errors);
+}
+
+// R80: its callback waited for the reader, and the end of the watch for its callback.
+TEST_F(MusterTopologyTest, AWatchEndsWhenItsReaderHasStoppedReading) {
+  const FullPipe lines;
+  Command command{.argv = {MUSTER_PROGRAM, "topology", "--watch", "--server", server_.address()}};
+  command.null_stdin = true;
+  command.descriptors = {{lines.fd(), 1}};
+  Guest watch(command);
+  for (const MonoTime end = boot_now() + 30s; !watch.waits_for(SIGTERM);) {
+    ASSERT_LT(boot_now(), end);
+  }
+  watch.signal(SIGTERM);
+  ASSERT_TRUE(watch.ends_within(20s));
+  EXPECT_EQ(watch.status().code, 0);
 }
 
 TEST_F(MusterTopologyTest, AViewIsDrawnOverItselfOnATerminalAndLeavesItInOrder) {

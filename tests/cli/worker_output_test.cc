@@ -29,6 +29,29 @@ TEST(WorkerOutputTest, AStandardOutputThatNobodyReadsCostsNeitherTheLeaseNorASig
   EXPECT_TRUE(events.blocks()) << "what is shared was changed for others";
 }
 
+// R80: who had looked once waited for its reader, and for nothing else.
+TEST(WorkerOutputTest, ACommandThatWatchesEndsWhenItsReaderHasStoppedReading) {
+  const TempDir dir;
+  const std::string store = "file://" + (dir.path() / "store").string();
+  Worker worker(store, "w1");
+  ASSERT_FALSE(worker.next("term:began").is_null());
+  for (const char* watched : {"leader", "workers"}) {
+    for (const int number : {SIGTERM, SIGINT}) {
+      const FullPipe lines;
+      Command command{.argv = {MUSTER_PROGRAM, watched, "--watch", "--arbiter", store}};
+      command.null_stdin = true;
+      command.descriptors = {{lines.fd(), 1}};
+      Guest watch(command);
+      for (const MonoTime end = boot_now() + 30s; !watch.waits_for(number);) {
+        ASSERT_LT(boot_now(), end) << watched;
+      }
+      watch.signal(number);
+      ASSERT_TRUE(watch.ends_within(20s)) << watched;
+      EXPECT_EQ(watch.status().code, 0) << watched;
+    }
+  }
+}
+
 // R13: a terminal that is closed cost the others a lease.
 TEST(WorkerOutputTest, AHangUpHandsOver) {
   const TempDir dir;

@@ -156,6 +156,31 @@ TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByAStandby) {
   (void)standby->finish();
 }
 
+// R83: it ran beside the next term for as long as its muster stayed stopped.
+TEST_F(ConfinedTest, WhatAStoppedMusterAndAKilledGuardianLeaveIsEndedByAStandby) {
+  const auto node = start({}, "(setsid sleep 9" + word_ + " &) ; exec sleep 9" + word_);
+  const auto started = next(*node, "child_started");
+  ASSERT_FALSE(started.is_null());
+  ASSERT_TRUE(until([this] { return living().size() == 4; })) << who();
+  const pid_t guardian = parent_of(started["pid"]);
+  std::vector<pid_t> command = living();
+  std::erase(command, guardian);
+  std::erase(command, node->pid());
+  std::string all;
+  for (const pid_t pid : command) all += std::to_string(pid) + " ";
+  const auto standby = start({}, "for pid in " + all +
+                                     "; do case $(ps -o stat= -p $pid) in \"\" | Z*) ;; *) exit 9 "
+                                     ";; esac; done; exit 0");
+  ASSERT_FALSE(next(*standby, "leader_changed").is_null());
+  ::kill(node->pid(), SIGSTOP);
+  ::kill(guardian, SIGKILL);
+  EXPECT_EQ(next(*standby, "exit")["code"], 0) << "while another one's command runs: " << who();
+  (void)standby->finish();
+  ::kill(node->pid(), SIGCONT);
+  EXPECT_EQ(node->finish(), 73) << "it knows that its guardian has died";
+  EXPECT_TRUE(until([this] { return living().empty(); })) << who();
+}
+
 // A cgroup that someone guards is not touched by others, and one inside of another ends with it.
 TEST_F(ConfinedTest, NestedOnesEndWithTheOuterOne) {
   const std::string inner = std::string(MUSTER_PROGRAM) + " run --arbiter file://" + path_ +

@@ -293,11 +293,10 @@ void CandidateMachine::rest_after(EndReason reason, MonoTime now) {
   if (now - term_->began >= config_.stable_after) short_in_a_row_ = 0;
   switch (reason) {
     case EndReason::kStopped:
+    case EndReason::kPaused:  // A resumed node may campaign at once.
+    case EndReason::kIneligible:
       return;
     case EndReason::kSteppedDown:
-    case EndReason::kPaused:
-    case EndReason::kIneligible:
-      // Also who is resumed at once lets others have the lease first.
       backoff_until_ = std::max(backoff_until_, now + config_.hold_off);
       return;
     case EndReason::kStartFailed:

@@ -48,7 +48,7 @@ struct CandidateConfig {
   Duration orderly_stop{0};       ///< What the work needs while it is; no less than stop_budget.
   Duration kill_margin = 600ms;
   Duration release_timeout = 2400ms;  ///< Longest wait of an ending term for the store.
-  Duration hold_off = 6s;             ///< No campaign for this time after a hand-over.
+  Duration hold_off = 6s;             ///< No campaign for this time after a step-down.
   Duration backoff_min = 3s;          ///< Doubled for each short term, jittered down to half.
   Duration backoff_max = 1min;
   Duration stable_after = 1min;  ///< A term of this length resets the count of short terms.

@@ -230,6 +230,26 @@ void Election::give_back(MonoTime now) {
   write(WriteKind::kRelease, std::move(state), now);
 }
 
+// The end of a hold-off is not waited for any longer than it lasts.
+void Election::wait_until_allowed(MonoTime now) {
+  wait_one_interval(now);
+  if (now < hold_off_until_) wait_until(std::min(wake_at_, hold_off_until_));
+}
+
+// Once for each finding: a leader of the past that renews writes the same state again and again.
+void Election::report_lost_state() {
+  std::string problem;
+  if (state_is_lost()) {
+    problem = !known_.revision ? "the state has vanished"
+              : known_.state
+                  ? "the state went back to epoch " + std::to_string(known_.state->epoch.value())
+                  : known_.problem;
+  }
+  const bool told = problem == lost_told_;
+  lost_told_ = std::move(problem);
+  if (!told && !lost_told_.empty()) step_.events.emplace_back(StateTrouble{lost_told_});
+}
+
 const char* to_string(LossReason reason) {
   switch (reason) {
     case LossReason::kReleased:

@@ -162,13 +162,7 @@ void Election::learn(Known seen, Epoch at_least, MonoTime now) {
     }
     report_twin(!before.read);
     report_new_leader(before.state);
-    if (state_is_lost()) {
-      step_.events.emplace_back(StateTrouble{!known_.revision ? "the state has vanished"
-                                             : known_.state
-                                                 ? "the state went back to epoch " +
-                                                       std::to_string(known_.state->epoch.value())
-                                                 : known_.problem});
-    }
+    report_lost_state();
   }
   if (known_.state) longest_lease_seen_ = std::max(longest_lease_seen_, known_.state->lease);
   // A lease is as long as its holder wrote. Where that cannot be known, or where a holder may be
@@ -353,7 +347,8 @@ void Election::consider(MonoTime now) {
       wait_until(now + patience(failed.value_or(Error{Errc::kAmbiguous, {}}), now));
     return;
   }
-  if (!may_campaign(now)) return wait_one_interval(now);
+  // Rule E7: a term of the past is also ended by a worker that may not campaign itself.
+  if (!may_campaign(now) && !state_went_back()) return wait_until_allowed(now);
   switch (claim(now)) {
     case Claim::kUnclear:
       return ask(Phase::kReadingFloor, ReadFloor{});
@@ -386,7 +381,7 @@ void Election::finish_resigning(bool released, MonoTime now) {
   stopped_ = stopped_ || resigning_->stop;
   hold_off_until_ = now + resigning_->hold_off;
   resigning_.reset();
-  wait_one_interval(now);
+  wait_until_allowed(now);
 }
 
 ElectionStep Election::set_eligible(bool eligible, MonoTime now) {

@@ -223,6 +223,7 @@ class Election {
   [[nodiscard]] Duration patience(const Error& error, MonoTime now);
   void wait_after_failure(const Error& error, MonoTime now);
   void wait_one_interval(MonoTime now);
+  void wait_until_allowed(MonoTime now);
 
   void note_lapse(MonoTime now);
   void lose(LossReason reason);
@@ -230,6 +231,7 @@ class Election {
 
   void learn(Known seen, Epoch at_least, MonoTime now);
   void settle(const Known& seen, MonoTime now);
+  void report_lost_state();
   void report_twin(bool first_look);
   void report_new_leader(const std::optional<LeaderState>& before);
   [[nodiscard]] bool mine(const std::optional<LeaderState>& state) const;
@@ -265,6 +267,7 @@ class Election {
   Epoch seen_epoch_;
   Incarnation seen_holder_;  ///< Of that epoch; empty if unknown.
   Known known_;
+  std::string lost_told_;      ///< The problem of a lost state that was last reported; empty: none.
   Incarnation reported_twin_;  ///< A reported second process with this id.
   LeaseObserver observer_;
   std::vector<Sent> sent_;

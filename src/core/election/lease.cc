@@ -22,6 +22,10 @@ LeaseTimings LeaseTimings::for_lease(Duration lease, Duration renew_interval) {
   return timings;
 }
 
+Duration hold_off_after_step_down(Duration lease, Duration heartbeat) {
+  return std::min(lease, std::max<Duration>(5s, heartbeat));
+}
+
 Status LeaseTimings::validate() const {
   if (terms.drift < 0.0 || terms.drift >= 1.0) {
     return {Errc::kInvalid, "the drift must be at least 0 and below 1"};

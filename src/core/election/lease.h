@@ -43,6 +43,10 @@ struct LeaseTimings {
   [[nodiscard]] Status validate() const;
 };
 
+/// A worker that was asked to step down does not campaign for this time, so that another one has
+/// its chance: 5 s, or its `heartbeat` with the jitter if that is longer; never more than a lease.
+[[nodiscard]] Duration hold_off_after_step_down(Duration lease, Duration heartbeat);
+
 /// The shortest meaningful silence of a worker's file: two heartbeats with their jitter and two
 /// request timeouts.
 [[nodiscard]] Duration worker_timeout_min(Duration heartbeat, Duration jitter,

@@ -1,11 +1,10 @@
 #include <algorithm>
 #include <cctype>
-#include <fstream>
 #include <map>
-#include <sstream>
 
 #include "base/text.h"
 #include "platform/settings_file.h"
+#include "platform/whole_file.h"
 #include "server/config/config.h"
 
 namespace muster {
@@ -104,13 +103,12 @@ Status take_yaml(const std::string& yaml, const std::string& where, Values& valu
 }
 
 Status take_file(const std::string& path, Values& values) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file || !text) {
-    return invalid("cannot read the file " + path + "; check --config and its permissions");
+  const auto text = files::read_whole(path);
+  if (!text) {
+    return invalid("cannot read the file " + path + " (" + text.error().message +
+                   "); check --config and its permissions");
   }
-  return take_yaml(text.str(), path + ", ", values);
+  return take_yaml(*text, path + ", ", values);
 }
 
 /// In the order of the table, whatever the order of the sources.

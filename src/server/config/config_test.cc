@@ -222,6 +222,8 @@ TEST(ServerConfigTest, BadValuesNameTheirSource) {
   EXPECT_THAT(read({"--dev"}, {{"MUSTER_FLAP_THRESHOLD", "-1"}}).error().message,
               HasSubstr("MUSTER_FLAP_THRESHOLD"));
   EXPECT_THAT(problem({"--config", "/no/such/file"}), HasSubstr("/no/such/file"));
+  EXPECT_THAT(problem({"--config", "/dev/zero"}),
+              HasSubstr("is larger than 1048576 bytes"));  // R80
 }
 
 TEST(ServerConfigTest, TimingsThatContradictEachOtherAreRefusedWithTheirSum) {

@@ -14,6 +14,9 @@
 namespace muster {
 namespace {
 
+/// Several times as long as a process may hold the lock while others wait for it.
+constexpr Duration kTurnMax = 200ms;
+
 using file::Directory;
 using file::Position;
 using file::Worker;
@@ -199,7 +202,15 @@ class FileStoreImpl final : public FileStore {
                                                 " was too busy to start the request in "
                                                 "time"});
     }
-    const std::string who = *holder == 0 ? "another program" : "process " + std::to_string(*holder);
+    // Seen for less than that, it may be one of many that take turns.
+    if (loop_.now() - holder->since < kTurnMax) {
+      return call.fail({Errc::kUnavailable,
+                        "processes take turns to write to " + path_ +
+                            ", and the turn of this request did not come in time; a longer lease "
+                            "leaves more time"});
+    }
+    const int pid = holder->holder;
+    const std::string who = pid == 0 ? "another program" : "process " + std::to_string(pid);
     call.fail({Errc::kUnavailable, who + " holds the lock of " + path_ +
                                        "; check whether that process is stopped, or "
                                        "its disk hangs"});

@@ -67,7 +67,7 @@ bool Worker::withdraw(JobId id) {
   return false;
 }
 
-std::optional<int> Worker::blocked_by() const {
+std::optional<Worker::Blocked> Worker::blocked_by() const {
   MutexLock lock(mutex_);
   return blocked_by_;
 }
@@ -175,7 +175,11 @@ Duration Worker::run_locked_jobs() {
   const auto holder = *locked ? std::nullopt : std::optional(directory_.holder());
   {
     MutexLock lock(mutex_);
-    blocked_by_ = holder;
+    if (!holder) {
+      blocked_by_.reset();
+    } else if (!blocked_by_ || blocked_by_->holder != *holder) {
+      blocked_by_ = Blocked{*holder, boot_now()};
+    }
   }
   if (!*locked) {
     lock_wait_ = std::min(lock_wait_ * 2, kLockWaitMax);

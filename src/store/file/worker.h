@@ -39,9 +39,13 @@ class Worker {
   [[nodiscard]] std::optional<JobId> submit(bool needs_lock, Job job) MUSTER_EXCLUDES(mutex_);
   /// True if the job had not begun; then it will not run.
   [[nodiscard]] bool withdraw(JobId id) MUSTER_EXCLUDES(mutex_);
-  /// The process whose lock the jobs wait for, or 0 if it is unknown; nothing if no job
-  /// waits.
-  [[nodiscard]] std::optional<int> blocked_by() const MUSTER_EXCLUDES(mutex_);
+  /// The process whose lock the jobs wait for.
+  struct Blocked {
+    int holder;      ///< 0 if it is unknown.
+    MonoTime since;  ///< No other process was seen to hold the lock since then.
+  };
+  /// Nothing if no job waits.
+  [[nodiscard]] std::optional<Blocked> blocked_by() const MUSTER_EXCLUDES(mutex_);
 
   /// Delivers the changes after `since`, on the worker's thread, batch by batch. The next batch
   /// follows only after delivered(), so a slow watcher holds at most one batch.
@@ -88,7 +92,7 @@ class Worker {
   std::deque<Queued> lock_free_ MUSTER_GUARDED_BY(mutex_);
   std::deque<Queued> locked_ MUSTER_GUARDED_BY(mutex_);
   std::map<std::uint64_t, Watcher> watchers_ MUSTER_GUARDED_BY(mutex_);
-  std::optional<int> blocked_by_ MUSTER_GUARDED_BY(mutex_);
+  std::optional<Blocked> blocked_by_ MUSTER_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -25,8 +25,7 @@ struct Outcome {
 };
 
 Outcome muster(const std::vector<std::string>& words) {
-  std::ostringstream out;
-  std::ostringstream err;
+  std::ostringstream out, err;
   Terminal terminal{out, err};
   const int code = run(words, terminal);
   return {code, out.str(), err.str()};

@@ -38,10 +38,8 @@ void warn_of_plaintext(const etcd::Address& engine) {
   for (const std::string& endpoint : engine.endpoints) {
     const auto address = Address::parse(endpoint, 2379);
     if (!address || address->is_loopback()) continue;
-    return log_warn(
-        "the engine is used without TLS: anyone who can read the network can read the "
-        "state",
-        {{"engine", endpoint}});
+    return log_warn("the engine is used without TLS: its network can read the state",
+                    {{"engine", endpoint}});
   }
 }
 

@@ -104,7 +104,7 @@ export interface NamespacesAnswer extends Answer {
 }
 
 export const decisionKinds =
-  ['leader', 'transition', 'displaced', 'breaker', 'brake', 'ring', 'engine', 'server'] as const;
+  ['leader', 'transition', 'displaced', 'breaker', 'brake', 'ring', 'engine', 'server', 'drain'] as const;
 
 export interface Decision {
   seq: number;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "tests/cli/muster_program.h"
 #include "tests/server/musterd.h"
 #include "tests/support/child_process.h"
 
@@ -95,13 +96,23 @@ TEST_F(OperatorTest, ADrainOutlivesACleanRestartOfTheNodeAndOfTheServer) {
   ASSERT_TRUE(leaves("n1"));
   EXPECT_EQ(server_->terminate(), 0);
   start();
-  ASSERT_TRUE(register_node(*server_, node("n1", 3)).ok());
+  // Of a node that is not there it can be taken back, too, and leaves a decision.
+  ASSERT_EQ(muster({"node", "undrain", "n1"}), 0);
+  const Outcome story = run_muster({"node", "explain", "n1", "--server", server_->address()});
+  EXPECT_NE(story.out.find("n1, which is not registered, is no longer to be drained, asked by"),
+            std::string::npos)
+      << story.out;
+  EXPECT_NE(muster({"node", "undrain", "n1"}), 0);
+  ASSERT_TRUE(joins("n1", 3, v1::NODE_STATE_ACTIVE));
+  ASSERT_EQ(muster({"node", "drain", "n1"}), 0);
+  ASSERT_TRUE(leaves("n1"));
+  ASSERT_TRUE(register_node(*server_, node("n1", 4)).ok());
   EXPECT_TRUE(find(topology(*server_), "n1")->drain_requested());
   const std::uint64_t version = topology(*server_).version();
   ASSERT_EQ(muster({"node", "undrain", "n1"}), 0);
   EXPECT_FALSE(find(topology(*server_), "n1")->drain_requested());
   EXPECT_EQ(topology(*server_).version(), version + 1);
-  ASSERT_TRUE(heartbeat(*server_, "n1", 3).ok());
+  ASSERT_TRUE(heartbeat(*server_, "n1", 4).ok());
   EXPECT_TRUE(becomes("n1", v1::NODE_STATE_ACTIVE));
 }
 

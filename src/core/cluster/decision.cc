@@ -138,6 +138,8 @@ std::string plain(const Decision& d) {
       return "the engine is reachable again";
     case DecisionKind::kServer:
       return server(d);
+    case DecisionKind::kDrain:
+      return d.subject + ", which is not registered, is no longer to be drained" + asked(d);
     case DecisionKind::kRing:
       return "the hash ring was changed" + asked(d);
     default:
@@ -166,7 +168,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
 
 const char* to_string(DecisionKind kind) {
   static constexpr std::array kNames{"unknown", "transition", "leader", "displaced", "breaker",
-                                     "brake",   "engine",     "server", "ring"};
+                                     "brake",   "engine",     "server", "ring",      "drain"};
   return name_of(kNames, kind);
 }
 

@@ -25,6 +25,7 @@ enum class DecisionKind : std::uint8_t {
   kEngine = 6,  ///< It did not answer for some time.
   kServer = 7,
   kRing = 8,
+  kDrain = 9,  ///< An operator undrained a node that is not registered.
 };
 /// "transition", "leader" …; a kind of a newer server reads "unknown".
 [[nodiscard]] const char* to_string(DecisionKind kind);

@@ -66,10 +66,19 @@ void AdminService::add_to(rpc::Router& router) {
 }
 
 void AdminService::DrainNode(const rpc::CallPtr& call, const v1::DrainNodeRequest& request) {
-  const auto propose = [this, call](membership::Command command) {
-    cluster_.propose(call,
-                     cluster::ChangeTopology{std::move(command), {Cluster::asked_by(call), {}}},
-                     reply_version<v1::DrainNodeResponse>(call));
+  const NodeId id(request.node_id());
+  std::function<void(const cluster::Answer&)> done = reply_version<v1::DrainNodeResponse>(call);
+  // The topology tells of the nodes that it holds only.
+  if (request.cancel() && cluster_.state().topology().find(id) == nullptr) {
+    const cluster::Note note{cluster::DecisionKind::kDrain, id.value(), cluster::Why::kAsked, {},
+                             Cluster::asked_by(call),       {}};
+    done = [this, note, done](const cluster::Answer& answer) {
+      cluster_.propose(note, [done, answer](const Result<cluster::Answer>&) { done(answer); });
+    };
+  }
+  const auto propose = [this, call, &done](membership::Command command) {
+    cluster_.propose(
+        call, cluster::ChangeTopology{std::move(command), {Cluster::asked_by(call), {}}}, done);
   };
   // While a server of 0.1 is there, a drain is what it was then.
   const auto level = cluster::level(cluster::ChangeTopology{membership::SetDrain{}});

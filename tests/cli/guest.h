@@ -2,7 +2,9 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -37,6 +39,18 @@ class Guest {
     for (std::string line; std::getline(status, line);) {
       if (!line.starts_with("SigBlk:")) continue;
       return (std::stoull(line.substr(7), nullptr, 16) >> (number - 1) & 1) != 0;
+    }
+    return false;
+  }
+  /// Whether a thread of the program is in a write to this descriptor.
+  [[nodiscard]] bool writes_to(int fd) const {
+    const std::string tasks = "/proc/" + std::to_string(process_.pid()) + "/task";
+    std::error_code gone;
+    for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
+      long call = -1;
+      int first = -1;
+      std::ifstream status(task.path() / "syscall");
+      if (status >> call >> std::hex >> first && call == SYS_write && first == fd) return true;
     }
     return false;
   }

@@ -102,7 +102,7 @@ TEST_F(MusterTopologyTest, AWatchEndsWhenItsReaderHasStoppedReading) {
   command.null_stdin = true;
   command.descriptors = {{lines.fd(), 1}};
   Guest watch(command);
-  for (const MonoTime end = boot_now() + 30s; !watch.waits_for(SIGTERM);) {
+  for (const MonoTime end = boot_now() + 30s; !watch.writes_to(1);) {
     ASSERT_LT(boot_now(), end);
   }
   watch.signal(SIGTERM);

@@ -17,7 +17,7 @@ TEST(TextTest, DurationsReadAsPeopleWriteThem) {
   }
 }
 
-TEST(TextTest, ADurationThatIsTooLongIsCalledSo) {  // R85
+TEST(TextTest, ADurationThatIsTooLongIsCalledSo) {  // R66
   EXPECT_EQ(parse_duration("300000h").error().message, "\"300000h\" is too long a time");
 }
 

@@ -79,7 +79,7 @@ TEST(CommandsFileTest, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(error("commands:\n  - {name: a, command: [x], environment: [A]}\n"),
               HasSubstr("environment as NAME: VALUE"));
   EXPECT_THAT(error("commands: [\n"), HasSubstr("this is not YAML"));
-  // R85: no limit at all, and a word that was cut.
+  // R66: no limit at all, and a word that was cut.
   EXPECT_THAT(error("within: 0s\ncommands:\n  - {name: a, command: [x]}\n"),
               HasSubstr("line 1: the time must be above zero"));
   for (const char* nul :

@@ -257,7 +257,7 @@ TEST(ProgramTest, AWrongValueInAFileIsShownWithItsLine) {
               HasSubstr("cannot read the file /no/such/file"));
 }
 
-// R80: a file without an end is not read to it.
+// R61: a file without an end is not read to it.
 TEST(ProgramTest, AConfigFileWithoutAnEndIsRefused) {
   const Outcome outcome = muster({"lint", "--config", "/dev/zero"});
   EXPECT_EQ(outcome.code, 64);

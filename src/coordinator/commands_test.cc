@@ -87,7 +87,7 @@ TEST_P(CommandsTest, ACommandForAnotherTermIsNotObeyed) {
 TEST_P(CommandsTest, ASteppedDownWorkerThatIsAloneLeadsAgain) {
   for (const char* id : {"b", "c"}) world.kill(node(id));
   ASSERT_TRUE(ask(ControlKind::kStepDown));
-  world.run(8s);  // R82: it was a lease and up to two heartbeats.
+  world.run(8s);  // R63: it was a lease and up to two heartbeats.
   EXPECT_TRUE(node("a").leads());
   EXPECT_EQ(node("a").coordinator->epoch(), Epoch(2));
 }

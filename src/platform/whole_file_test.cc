@@ -69,7 +69,7 @@ TEST_F(WholeFileTest, IsReadThroughLinksAndWithinBounds) {
   EXPECT_FALSE(read_whole(path_).ok());
 }
 
-// R80: what a shell passes as <(…).
+// R61: what a shell passes as <(…).
 TEST_F(WholeFileTest, APipeIsReadToItsEndAndWithinBounds) {
   int ends[2];
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);

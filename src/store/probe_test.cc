@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Outages, UnreachableStoreTest,
                                            Outage{"list", 0, Errc::kUnavailable,
                                                   Errc::kUnavailable}));
 
-// R84: a store with short times that was busy kept an object of each probe for ever.
+// R65: a store with short times that was busy kept an object of each probe for ever.
 TEST_F(ProbeTest, AScratchObjectThatCouldNotBeRemovedIsRemovedLater) {
   FlawedStore store(loop_, Flaw::kNone);
   store.fail("remove", 1, Error{Errc::kUnavailable, "it is busy"}, 3);

@@ -105,7 +105,7 @@ TEST_F(ElsewhereTest, AMountOverTheDirectoryLeavesOneLeader) {
   });
 }
 
-// R81: a standby `muster run` left a leader alone that used an epoch again, and said so for ever.
+// R62: a standby `muster run` left a leader alone that used an epoch again, and said so for ever.
 TEST_F(ElsewhereTest, AReusedEpochIsEndedByAStandbyOfTheOldDirectory) {
   Runner first(store_, "n1", {"--eligible", "off"}, {"true"});
   {

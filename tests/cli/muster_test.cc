@@ -102,7 +102,7 @@ TEST(MusterTest, OutputThatNobodyTakesIsAnErrorAndNoSignal) {
   const std::string store = "file://" + (dir.path() / "store").string();
   const Outcome full = run_muster({"lint"}, {}, " >/dev/full");
   EXPECT_EQ(full.code, 74);
-  // R85: it said that the reader had closed it.
+  // R66: it said that the reader had closed it.
   EXPECT_THAT(full.err, HasSubstr("cannot write to standard output: no space left on the disk"));
   // A pipe whose only reader has gone.
   const std::string fifo = dir.path() / "fifo";

@@ -212,7 +212,7 @@ TEST_F(RunFailoverTest, APausedNodeStandsAsideUntilItIsResumed) {
   const Outcome nobody = ask("step-down");
   EXPECT_EQ(nobody.code, 1);
   EXPECT_THAT(nobody.err, HasSubstr("nobody leads job"));
-  // R82: "none is paused", although one was.
+  // R63: "none is paused", although one was.
   const Outcome stranger = ask("resume", {"--id", "zz", "--wait", "100ms"});
   EXPECT_EQ(stranger.code, 1);
   EXPECT_THAT(stranger.err, HasSubstr("within 100ms: there is no node zz; muster workers"));

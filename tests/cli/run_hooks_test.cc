@@ -134,7 +134,7 @@ TEST_F(RunHooksTest, TheCheckAnswersWithoutAStore) {
   const auto json = run_muster({"run", "--check", "--json"}).json();
   EXPECT_TRUE(json["protection"] == "cgroup" || json["protection"] == "process-table");
   EXPECT_FALSE(json["not_protected"].empty());
-  // R85: it asked for --arbiter and --name before it looked.
+  // R66: it asked for --arbiter and --name before it looked.
   const Outcome absent = run_muster({"run", "--check", "--", "no-such-command-anywhere"});
   EXPECT_EQ(absent.code, 64);
   EXPECT_THAT(absent.err, HasSubstr("no-such-command-anywhere: command not found"));

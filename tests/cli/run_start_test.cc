@@ -102,7 +102,7 @@ TEST_F(RunStartTest, AFileThatMayNotGrowIsAnErrorOfTheStore) {
   EXPECT_EQ(child.finish(), 72);
 }
 
-// R85: one that had won a term already ended without handing it over.
+// R66: one that had won a term already ended without handing it over.
 TEST_F(RunStartTest, AMachineThatGivesNoThreadIsFoundBeforeItLeads) {
   int told = 0;
   // Stacks so large that one thread more or less is a step of its own.

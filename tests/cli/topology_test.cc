@@ -95,7 +95,7 @@ TEST_F(MusterTopologyTest, AWatchPrintsWhatKeepAliveDoes) {
   EXPECT_EQ(watch.finish(), 0) << content(watch_errors);
 }
 
-// R80: its callback waited for the reader, and the end of the watch for its callback.
+// R61: its callback waited for the reader, and the end of the watch for its callback.
 TEST_F(MusterTopologyTest, AWatchEndsWhenItsReaderHasStoppedReading) {
   const FullPipe lines;
   Command command{.argv = {MUSTER_PROGRAM, "topology", "--watch", "--server", server_.address()}};

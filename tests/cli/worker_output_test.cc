@@ -29,7 +29,7 @@ TEST(WorkerOutputTest, AStandardOutputThatNobodyReadsCostsNeitherTheLeaseNorASig
   EXPECT_TRUE(events.blocks()) << "what is shared was changed for others";
 }
 
-// R80: who had looked once waited for its reader, and for nothing else.
+// R61: who had looked once waited for its reader, and for nothing else.
 TEST(WorkerOutputTest, ACommandThatWatchesEndsWhenItsReaderHasStoppedReading) {
   const TempDir dir;
   const std::string store = "file://" + (dir.path() / "store").string();

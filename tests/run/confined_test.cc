@@ -156,7 +156,7 @@ TEST_F(ConfinedTest, WhatIsLeftOfAKilledMusterIsEndedByAStandby) {
   (void)standby->finish();
 }
 
-// R83: it ran beside the next term for as long as its muster stayed stopped.
+// R64: it ran beside the next term for as long as its muster stayed stopped.
 TEST_F(ConfinedTest, WhatAStoppedMusterAndAKilledGuardianLeaveIsEndedByAStandby) {
   const auto node = start({}, "(setsid sleep 9" + word_ + " &) ; exec sleep 9" + word_);
   const auto started = next(*node, "child_started");

@@ -318,7 +318,7 @@ TEST_F(CandidateMachineTest, APausedNodeDoesNotCampaignUntilItIsResumed) {
   EXPECT_EQ(said(machine.resume(kStart + 1h)), "-> campaigning, open");
 }
 
-// R82: it was held off for a lease.
+// R63: it was held off for a lease.
 TEST_F(CandidateMachineTest, ANodeThatIsResumedCampaignsAtOnce) {
   CandidateMachine machine = leading();
   machine.pause(kStart + 1s);

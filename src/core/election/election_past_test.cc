@@ -30,7 +30,7 @@ TEST(ElectionRecoveryTest, ALeaderWithAnEpochOfThePastIsEndedByWhoHasSeenALaterO
   EXPECT_EQ(scene.asked<RaiseFloor>().floor, Epoch(8));
 }
 
-// R81: a standby `muster run` left such a leader alone, and a worker did not.
+// R62: a standby `muster run` left such a leader alone, and a worker did not.
 TEST(ElectionRecoveryTest, AWorkerThatMayNotCampaignEndsATermOfThePast) {
   Scene scene;
   scene.election.set_eligible(false, kStart);
@@ -47,7 +47,7 @@ TEST(ElectionRecoveryTest, AWorkerThatMayNotCampaignEndsATermOfThePast) {
   EXPECT_FALSE(scene.request) << "it does not campaign";
 }
 
-// R81: each renewal of a leader of the past was a trouble event.
+// R62: each renewal of a leader of the past was a trouble event.
 TEST(ElectionRecoveryTest, AStateThatWentBackIsReportedOnceForEachFinding) {
   Scene scene;
   scene.wake(kStart);

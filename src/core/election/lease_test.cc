@@ -59,7 +59,7 @@ TEST(LeaseTimingsTest, ALeaseThatOthersWouldNotReadIsRefused) {
   EXPECT_TRUE(LeaseTimings::for_lease(25h, 1h).validate().is(Errc::kInvalid));
 }
 
-// R82: it was a whole lease, whatever that was.
+// R63: it was a whole lease, whatever that was.
 TEST(LeaseTimingsTest, AStepDownIsAHoldOffOfFiveSecondsOrAHeartbeatAndNeverMoreThanALease) {
   EXPECT_EQ(hold_off_after_step_down(60s, 2s), 5s);
   EXPECT_EQ(hold_off_after_step_down(60s, 12s), 12s);

@@ -223,7 +223,7 @@ TEST(ServerConfigTest, BadValuesNameTheirSource) {
               HasSubstr("MUSTER_FLAP_THRESHOLD"));
   EXPECT_THAT(problem({"--config", "/no/such/file"}), HasSubstr("/no/such/file"));
   EXPECT_THAT(problem({"--config", "/dev/zero"}),
-              HasSubstr("is larger than 1048576 bytes"));  // R80
+              HasSubstr("is larger than 1048576 bytes"));  // R61
 }
 
 TEST(ServerConfigTest, TimingsThatContradictEachOtherAreRefusedWithTheirSum) {

@@ -231,7 +231,7 @@ TEST(FileStoreProcessTest, AStoppedHolderOfTheLockIsNamedAndWritesNothingLater) 
   });
   holder.wait_until_stopped();
   TestClient client(dir.path());
-  // R84: not before it has held the lock for longer than a turn.
+  // R65: not before it has held the lock for longer than a turn.
   std::string hurried;
   for (int i = 0; i < 20 && hurried.find("did not come in time") == hurried.npos; ++i) {
     TestClient other(dir.path());

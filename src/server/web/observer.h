@@ -39,8 +39,6 @@ class Observer {
     std::function<std::string()> engine_trouble{};
   };
   struct Options {
-    /// Why the server refuses every certificate; empty if it does not.
-    std::function<std::string()> refuses_all{};
     std::string server;
     std::string engine;  ///< file, etcd, managed or s3.
     membership::Options membership;
@@ -51,6 +49,8 @@ class Observer {
     /// Values that only the server knows: calls and connections; certificate and revocation list,
     /// if there are any.
     std::function<void(Metrics::Levels&)> levels{};
+    /// Why the server refuses every certificate; empty if it does not.
+    std::function<std::string()> refuses_all{};
   };
 
   Observer(Loop& loop, Metrics& metrics, Options options);

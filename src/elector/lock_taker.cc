@@ -76,6 +76,7 @@ Status LockTaker::validate(const Options& options) {
 // Before the machine: is the store safe, and does every process mean the same lock?
 
 void LockTaker::start() {
+  trouble_ = store_.describe() + " has not answered yet";
   if (options_.give_up_at != MonoTime::max()) arm();
   probe();
 }
@@ -131,6 +132,7 @@ void LockTaker::retry(const Error& error, void (LockTaker::*next)()) {
 
 void LockTaker::begin() {
   begun_ = true;
+  trouble_.clear();
   perform(machine_.start(loop_.now()));
 }
 

@@ -117,6 +117,7 @@ TEST_F(RunStartTest, AMachineThatGivesNoThreadIsFoundBeforeItLeads) {
     for (std::string line = child.read_line(); !line.empty(); line = child.read_line()) all += line;
     if (child.finish() != 69) continue;
     ++told;
+    if (!std::filesystem::exists(store.substr(std::string_view("file://").size()))) continue;
     const auto state = run_muster({"leader", "--arbiter", store, "--name", "job", "--json"}).json();
     EXPECT_EQ(state["epoch"], 0) << megabytes << " MB: " << all;
   }

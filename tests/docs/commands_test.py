@@ -116,6 +116,7 @@ class CommandsTest(unittest.TestCase):
 
     def test_docs_troubleshooting(self):
         document = self.document("docs/troubleshooting.md")
+        os.mkdir(f"{self.place}/arbiter")  # Of a store that nobody leads; a command that only reads makes none.
         document.run("muster leader", code=1)
         document.run("muster workers")
         document.run("muster probe")
@@ -239,6 +240,13 @@ class CommandsTest(unittest.TestCase):
             document.run("muster record")
         document.finish()
         self.assertTrue(os.path.getsize(f"{self.place}/decisions.jsonl"))
+
+    def test_docs_runbook(self):
+        document = self.document("docs/runbook.md")
+        with self.node("r1"):
+            document.run("muster health", prints="healthy")
+            document.run("muster server list", prints="leader")
+        document.finish()
 
     def test_docs_security(self):
         document = self.document("docs/security.md")

@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   constexpr std::size_t kMost = 60;
   return "\"" + (text.size() <= kMost ? text : text.substr(0, kMost) + "…") + "\"";
 }
@@ -22,7 +22,7 @@ std::string shown(const std::vector<std::string>& keys) {
   constexpr std::size_t kMost = 8;
   std::string text;
   for (std::size_t i = 0; i < keys.size() && i < kMost; ++i)
-    text += (i == 0 ? "" : ", ") + quoted(keys[i]);
+    text += (i == 0 ? "" : ", ") + in_quotes(keys[i]);
   if (keys.size() > kMost) text += ", … (" + std::to_string(keys.size()) + " keys)";
   return keys.empty() ? "nothing" : text;
 }
@@ -55,32 +55,32 @@ T Handle::call(const std::string& what, std::function<T(pub::Store&, pub::Durati
 
 pub::Result<pub::StoredObject> Handle::get(const std::string& key) const {
   auto found = call<pub::Result<pub::StoredObject>>(
-      "get(" + quoted(key) + ")",
+      "get(" + in_quotes(key) + ")",
       [key](pub::Store& store, pub::Duration within) { return store.get(key, within); });
-  expect(!found || !found->revision.empty(), "get(" + quoted(key) + ") returned no revision");
+  expect(!found || !found->revision.empty(), "get(" + in_quotes(key) + ") returned no revision");
   return found;
 }
 
 pub::Result<std::string> Handle::put(const std::string& key, const std::string& body,
                                      const pub::WriteCondition& when) const {
   auto made = call<pub::Result<std::string>>(
-      "put(" + quoted(key) + ")", [key, body, when](pub::Store& store, pub::Duration within) {
+      "put(" + in_quotes(key) + ")", [key, body, when](pub::Store& store, pub::Duration within) {
         return store.put(key, body, when, within);
       });
-  expect(!made || !made->empty(), "put(" + quoted(key) + ") returned no revision");
+  expect(!made || !made->empty(), "put(" + in_quotes(key) + ") returned no revision");
   return made;
 }
 
 pub::Status Handle::remove(const std::string& key, const std::optional<std::string>& at) const {
   return call<pub::Status>(
-      "remove(" + quoted(key) + ")",
+      "remove(" + in_quotes(key) + ")",
       [key, at](pub::Store& store, pub::Duration within) { return store.remove(key, at, within); });
 }
 
 pub::Result<std::vector<pub::StoredKey>> Handle::list(const std::string& prefix,
                                                       const std::string& after,
                                                       std::size_t most) const {
-  const std::string what = "list(" + quoted(prefix) + ")";
+  const std::string what = "list(" + in_quotes(prefix) + ")";
   auto listed = call<pub::Result<std::vector<pub::StoredKey>>>(
       what, [prefix, after, most](pub::Store& store, pub::Duration within) {
         return store.list(prefix, after, most, within);
@@ -91,10 +91,11 @@ pub::Result<std::vector<pub::StoredKey>> Handle::list(const std::string& prefix,
   std::string before = after;
   for (const pub::StoredKey& each : *listed) {
     expect(each.key.starts_with(prefix),
-           what + " returned " + quoted(each.key) + ", which does not begin so");
-    expect(each.key > before, what + " returned " + quoted(each.key) + " after " + quoted(before) +
-                                  "; keys come in byte order, each once");
-    expect(!each.revision.empty(), what + " returned " + quoted(each.key) + " without a revision");
+           what + " returned " + in_quotes(each.key) + ", which does not begin so");
+    expect(each.key > before, what + " returned " + in_quotes(each.key) + " after " +
+                                  in_quotes(before) + "; keys come in byte order, each once");
+    expect(!each.revision.empty(),
+           what + " returned " + in_quotes(each.key) + " without a revision");
     before = each.key;
   }
   return listed;
@@ -130,13 +131,13 @@ std::string Stage::create(const std::string& key) {
 std::string Stage::written(const Handle& handle, const std::string& key, const std::string& body,
                            const pub::WriteCondition& when) {
   const auto made = handle.put(key, body, when);
-  expect(made.ok(), "put(" + quoted(key) + ") " + outcome(made) + " and should have succeeded");
+  expect(made.ok(), "put(" + in_quotes(key) + ") " + outcome(made) + " and should have succeeded");
   return *made;
 }
 
 std::string Stage::body_of(const Handle& handle, const std::string& key) {
   const auto read = handle.get(key);
-  expect(read.ok(), "get(" + quoted(key) + ") " + outcome(read) +
+  expect(read.ok(), "get(" + in_quotes(key) + ") " + outcome(read) +
                         ", but the object had been written: a write was lost");
   return read->body;
 }
@@ -145,7 +146,7 @@ std::vector<std::string> Stage::keys_under(const std::string& prefix, std::size_
   std::vector<std::string> keys;
   for (;;) {
     const auto page = two().list(prefix, keys.empty() ? "" : keys.back(), most);
-    expect(page.ok(), "list(" + quoted(prefix) + ") " + outcome(page));
+    expect(page.ok(), "list(" + in_quotes(prefix) + ") " + outcome(page));
     for (const pub::StoredKey& each : *page) keys.push_back(each.key);
     if (page->size() < most) return keys;
   }
@@ -154,7 +155,7 @@ std::vector<std::string> Stage::keys_under(const std::string& prefix, std::size_
 void Stage::expect_keys(const std::string& prefix, const std::vector<std::string>& keys,
                         std::size_t most) {
   const auto found = keys_under(prefix, most);
-  expect(found == keys, "list(" + quoted(prefix) + ") in pages of " + std::to_string(most) +
+  expect(found == keys, "list(" + in_quotes(prefix) + ") in pages of " + std::to_string(most) +
                             " showed " + shown(found) + " instead of " + shown(keys));
 }
 

@@ -271,7 +271,7 @@ class WordsTest(CheckTest):
 
 
 class LedgerTest(CheckTest):
-    IDS = [f"{letter}{number:02}" for letter, last in (("S", 21), ("T", 27), ("C", 18), ("P", 26), ("R", 46))
+    IDS = [f"{letter}{number:02}" for letter, last in (("S", 21), ("T", 27), ("C", 18), ("P", 26), ("R", 66))
            for number in range(1, last + 1)]
 
     def write_ledger(self, tests="`ATest.Exists`", ids=None):

@@ -151,6 +151,7 @@ def elections(s):
             if command == "step-down":
                 s.await_text(name, '"epoch":2.*(\n.*)*child_started')
         s.muster("resume", *run)
+        s.await_text(name, '"epoch":3.*(\n.*)*child_started')
 
     name = f"out{len(s.children)}"
     s.during(["run", *run, "--id", "n1", "--", "sleep", "600"],

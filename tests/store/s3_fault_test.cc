@@ -197,15 +197,16 @@ TEST_F(S3FaultTest, AMinutesStallEndsAtTheDeadline) {
 }
 
 TEST_F(S3FaultTest, AStalledWriteMayLandAfterItWasGivenUp) {
+  constexpr Duration kStall = 4s;  // Long beside a probe on a busy machine.
   const Revision first = create("key");
   store_.patience = 500ms;
-  inject(Kind::kStall, "PUT", 1500ms);
+  inject(Kind::kStall, "PUT", kStall);
   EXPECT_TRUE(store_.put("key", "late", Precondition::at(first)).is(Errc::kAmbiguous));
   EXPECT_EQ(direct_.get("key")->body, "first") << "not yet";
   // Only a write at the same revision settles it: now the late one can land no more.
   ASSERT_TRUE(probe(direct_));
   ASSERT_TRUE(direct_.put("key", "settled", Precondition::at(first)));
-  const MonoTime landed = thread_.loop().now() + 1500ms;
+  const MonoTime landed = thread_.loop().now() + kStall;
   while (thread_.loop().now() < landed) EXPECT_EQ(direct_.get("key")->body, "settled");
 }
 

@@ -310,6 +310,7 @@ ElectionStep Election::state_written(Result<Revision> written, MonoTime now) {
   const Sent sent = sent_.back();
   sent_.clear();
   const auto before = std::exchange(known_, Known{true, std::move(*written), writing_, {}}).state;
+  lost_told_.clear();
   note_epoch();
   observer_.observe(*known_.revision, writing_.lease, now);
   turn_at_.reset();

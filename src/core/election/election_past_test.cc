@@ -72,6 +72,14 @@ TEST(ElectionRecoveryTest, AStateThatWentBackIsReportedOnceForEachFinding) {
   finds(held_by("c", 8), "r6", kStart + 25s);
   finds(held_by("c", 5), "r7", kStart + 30s);
   EXPECT_EQ(reports, 3) << "it went back again";
+  // The worker's own write overcomes it: the same problem is news afterwards.
+  scene.wake(kStart + 35s);
+  scene.reads(held_by("c", 5), "r8", kStart + 35s);
+  scene.floor_is(8, kStart + 35s);
+  ASSERT_TRUE(scene.asks<WriteState>());
+  scene.written("r9", kStart + 35s);
+  finds(held_by("c", 5), "r10", kStart + 40s);
+  EXPECT_EQ(reports, 4);
 }
 
 // R05: the same number, and another holder.

@@ -302,10 +302,10 @@ class LedgerTest(CheckTest):
         for left_out in ("S01", "S21", "T27", "C18", "P10", "P26", "R01", "R46"):
             with self.subTest(left_out):
                 self.write_ledger(ids=[each for each in self.IDS if each != left_out])
-                self.assert_finds("ledger", f"docs/defects.md:137: {left_out} is missing")
+                self.assert_finds("ledger", f"docs/defects.md:157: {left_out} is missing")
         for extra in ("P26", "R46"):
             self.write_ledger(ids=self.IDS + [extra])
-            self.assert_finds("ledger", f"docs/defects.md:139: {extra} is there twice")
+            self.assert_finds("ledger", f"docs/defects.md:159: {extra} is there twice")
         (self.tree / "docs/defects.md").unlink()
         self.assert_finds("ledger", "C01 is missing")
 

@@ -22,7 +22,7 @@ Error broken(const std::string& what) {
   return {Errc::kCorrupt, "the store breaks a rule of its interface: " + what};
 }
 
-pub::WriteCondition to_public(const Precondition& when) {
+pub::WriteCondition condition_of(const Precondition& when) {
   using Kind = pub::WriteCondition::Kind;
   switch (when.kind) {
     case Precondition::Kind::kNone:
@@ -165,7 +165,7 @@ void ForeignStore::put(Key key, std::string body, Precondition when, Deadline by
                      pub::Store& store, Duration within) {
                    return checked(
                        caught<std::string>(
-                           "put()", [&] { return store.put(key, body, to_public(when), within); }),
+                           "put()", [&] { return store.put(key, body, condition_of(when), within); }),
                        when);
                  });
 }

@@ -103,7 +103,7 @@ TEST(AnteroomTest, WhenAllPlacesAreTakenTheBusiestHostMakesOne) {
   room.came(2, "busy", kNow);
   room.came(3, "busy", kNow);
   EXPECT_THAT(room.next(kNow).begin, SizeIs(3));
-  for (const Anteroom::Guest each : {1, 2, 3}) room.spoke(each);
+  for (const Anteroom::Guest each : {1UL, 2UL, 3UL}) room.spoke(each);
   room.came(4, "new", kNow);
   EXPECT_THAT(room.next(kNow + 1s).begin, IsEmpty());
   const auto turn = room.next(kNow + 2s);

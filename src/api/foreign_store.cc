@@ -160,14 +160,15 @@ void ForeignStore::get(Key key, std::optional<Revision> unless, Deadline by,
 
 void ForeignStore::put(Key key, std::string body, Precondition when, Deadline by,
                        Callback<Revision> done) {
-  call<Revision>("put()", true, by, std::move(done),
-                 [key = std::move(key), body = std::move(body), when = std::move(when)](
-                     pub::Store& store, Duration within) {
-                   return checked(
-                       caught<std::string>(
-                           "put()", [&] { return store.put(key, body, condition_of(when), within); }),
-                       when);
-                 });
+  call<Revision>(
+      "put()", true, by, std::move(done),
+      [key = std::move(key), body = std::move(body), when = std::move(when)](pub::Store& store,
+                                                                             Duration within) {
+        return checked(
+            caught<std::string>("put()",
+                                [&] { return store.put(key, body, condition_of(when), within); }),
+            when);
+      });
 }
 
 void ForeignStore::guarded_put(Key, std::string, Precondition, Guard, Deadline,

@@ -109,6 +109,8 @@ def keep(fleet, system, export, unit, look):
 
 
 def main():
+    # A shell in the background ignores it, and so would every program that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     export, probe, run, look, unit = blocks()
     with tempfile.TemporaryDirectory(prefix="muster-cron-") as directory, bucket(directory) as s3:
         environment = {"AWS_ENDPOINT_URL_S3": s3, **KEYS}

@@ -54,7 +54,8 @@ std::vector<std::string> Protection::gaps() const {
   }
   result.emplace_back(
       "While muster and its guardian are both frozen (a suspended machine, a paused virtual "
-      "machine), nothing ends the command in time.");
+      "machine), nothing ends the command in time. If one of them is frozen and the other killed, "
+      "processes that the command has started may go on.");
   result.emplace_back(
       "Processes that another service starts for the command (systemd-run, docker run -d, at) are "
       "not ended with it.");

@@ -131,6 +131,7 @@ TEST_F(RunHooksTest, TheCheckAnswersWithoutAStore) {
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("Protected by "));
   EXPECT_THAT(outcome.out, HasSubstr("Not protected:"));
+  EXPECT_THAT(outcome.out, HasSubstr("one of them is frozen and the other killed"));
   const auto json = run_muster({"run", "--check", "--json"}).json();
   EXPECT_TRUE(json["protection"] == "cgroup" || json["protection"] == "process-table");
   EXPECT_FALSE(json["not_protected"].empty());

@@ -24,6 +24,7 @@ echo "s3db.js@$version runs with stand-ins for ${replaced[*]}, which its coordin
 
 mkdir -p "$prefix/parts"
 cd "$prefix/parts"
+# shellcheck disable=SC2016  # What stands in single quotes is for node.
 # Its own package with other dependencies: some versions of npm take no folder in "overrides".
 install_parts() {
   npm pack --silent "s3db.js@$version" && tar -xzf "s3db.js-$version.tgz" &&

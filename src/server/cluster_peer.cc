@@ -66,12 +66,14 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     [this](const std::vector<membership::Event>& events) {
                       topology_hub_.publish(events);
                       store_hub_.publish();
+                      cluster_.changed();
                       observer_.applied(events);
                     },
                 .reloaded =
                     [this] {
                       topology_hub_.reset();
                       store_hub_.publish();
+                      cluster_.changed();
                       observer_.reloaded();
                     },
                 .deposed =

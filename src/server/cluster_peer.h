@@ -77,6 +77,8 @@ class ClusterPeer {
   /// The position of the state, for records of changes.
   [[nodiscard]] AuditLog::Position position() const;
   [[nodiscard]] const ReplicatedState& replica() const { return replica_; }
+  /// What the services of this server share; until the end of this.
+  [[nodiscard]] Cluster& cluster() { return cluster_; }
 
  private:
   static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";

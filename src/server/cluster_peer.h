@@ -16,6 +16,7 @@
 #include "server/api/admin_service.h"
 #include "server/api/cluster.h"
 #include "server/api/coordinator_service.h"
+#include "server/api/election_service.h"
 #include "server/api/observe_service.h"
 #include "server/api/store_hub.h"
 #include "server/api/store_service.h"
@@ -148,6 +149,7 @@ class ClusterPeer {
   StoreHub store_hub_;
   CoordinatorService coordinator_;
   StoreService stores_;
+  ElectionService elections_;
   AdminService admin_;
   ObserveService explanations_;
   rpc::Router router_;

@@ -38,17 +38,26 @@ Found forwarded(const rpc::RpcStatus& status, const std::string& answer) {
 
 }  // namespace
 
+/// What every call has. The loop owns the timers' tasks, which own the call.
+struct LocalStore::Timed {
+  explicit Timed(Loop& loop) : timer(loop), pause(loop) {}
+  void cancel() {
+    timer.cancel();
+    pause.cancel();
+  }
+  Timer timer;
+  Timer pause;
+};
+
 /// A call that was not answered yet.
 template <typename T>
-struct LocalStore::Asked {
+struct LocalStore::Asked : Timed {
   Asked(Loop& loop, Callback<T> d, Deadline b, bool w)
-      : done(std::move(d)), by(b), writes(w), timer(loop), pause(loop) {}
+      : Timed(loop), done(std::move(d)), by(b), writes(w) {}
   Callback<T> done;  ///< Empty once answered.
   Deadline by;
   bool writes;
   bool sent = false;  ///< An attempt is under way: it may be performed.
-  Timer timer;
-  Timer pause;
 };
 
 /// A write in both of its forms.
@@ -84,6 +93,8 @@ LocalStore::LocalStore(Cluster& cluster, std::string prefix)
 LocalStore::~LocalStore() {
   cluster_.forget(listener_);
   for (const auto& watcher : watchers_) watcher->on_event = nullptr;
+  // While the loop is there: their tasks may outlive it.
+  for (const auto& asked : asked_) asked->cancel();
 }
 
 Capabilities LocalStore::capabilities() const {
@@ -93,6 +104,7 @@ Capabilities LocalStore::capabilities() const {
 template <typename T>
 LocalStore::Shared<T> LocalStore::begin(Deadline by, bool writes, Callback<T> done) {
   auto asked = std::make_shared<Asked<T>>(loop_, std::move(done), by, writes);
+  asked_.insert(asked);
   // The timer owns the call: whatever happens to the attempt, the caller hears something.
   asked->timer.arm(by, lifetime_.wrap([this, asked] {
     if (asked->writes && asked->sent) {
@@ -105,8 +117,8 @@ LocalStore::Shared<T> LocalStore::begin(Deadline by, bool writes, Callback<T> do
 
 template <typename T>
 void LocalStore::end(const Shared<T>& asked, Result<T> result) {
-  asked->timer.cancel();
-  asked->pause.cancel();
+  asked->cancel();
+  asked_.erase(asked);
   if (!asked->done) return;
   // Posted: what the log or the leader answers may come before the call has returned.
   loop_.post(lifetime_.wrap([done = std::exchange(asked->done, nullptr),

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ class LocalStore final : public ObjectStore {
                                std::function<void(const WatchEvent&)> on_event) override;
 
  private:
+  struct Timed;
   template <typename T>
   struct Asked;
   struct Written;
@@ -90,6 +92,7 @@ class LocalStore final : public ObjectStore {
   /// Of the latest write of this store. It may be ahead of this server's copy.
   cluster::KvRevision written_ = 0;
   std::vector<std::shared_ptr<Watcher>> watchers_;
+  std::set<std::shared_ptr<Timed>> asked_;  ///< The calls that were not answered yet.
   bool pumping_ = false;  ///< A pump is posted.
   Lifetime lifetime_;
 };

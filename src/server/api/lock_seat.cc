@@ -109,10 +109,6 @@ LockSeat::LockSeat(LockWish wish, Deps deps)
 
 LockSeat::~LockSeat() = default;
 
-Duration LockSeat::held_for() const {
-  return LeaseTerms{wish_.ttl}.held();
-}
-
 LockView LockSeat::view() const {
   return view_lock(cluster_.state().kv(), cluster_.replica().log_now(), wish_.prefix, wish_.name);
 }
@@ -129,7 +125,10 @@ void LockSeat::acquire(const rpc::CallPtr& call, Duration wait) {
   if (const auto earlier = std::exchange(waiting_, nullptr)) {
     earlier->finish({rpc::Code::kAborted, "the session has asked again", {}});
   }
-  if (phase_ == Phase::kHeld) return expect(call, /*acquires=*/true);
+  if (phase_ == Phase::kHeld) {
+    expect({call, loop_.now(), /*acquires=*/true});
+    return tell();
+  }
   waiting_ = call;
   asked_at_ = loop_.now();
   wait_until_ = asked_at_ + wait;
@@ -167,13 +166,13 @@ void LockSeat::answer_waiting() {
 }
 
 void LockSeat::renew(const rpc::CallPtr& call) {
-  expect(call, /*acquires=*/false);
+  expect({call, loop_.now(), /*acquires=*/false});
+  tell();
 }
 
-void LockSeat::expect(const rpc::CallPtr& call, bool acquires) {
+void LockSeat::expect(Renewal renewal) {
   unclaimed_.cancel();
-  renewals_.push_back({call, loop_.now(), acquires});
-  loop_.at(loop_.now() + answerable(call), lifetime_.wrap([this, call] {
+  loop_.at(loop_.now() + answerable(renewal.call), lifetime_.wrap([this, call = renewal.call] {
     const auto late = std::find_if(renewals_.begin(), renewals_.end(),
                                    [&](const Renewal& each) { return each.call == call; });
     if (late == renewals_.end()) return;
@@ -183,7 +182,7 @@ void LockSeat::expect(const rpc::CallPtr& call, bool acquires) {
                       "\" is renewed; send the request again",
                   {}});
   }));
-  tell();
+  renewals_.push_back(std::move(renewal));
 }
 
 void LockSeat::release(const rpc::CallPtr& call) {
@@ -275,33 +274,33 @@ void LockSeat::on_held(std::shared_ptr<const LeaseGuard> guard) {
   if (!releases_.empty()) return give_back();
   answer_.cancel();
   tell_.cancel();
-  const MonoTime until = guard_->deadline();
   if (const auto call = std::exchange(waiting_, nullptr)) {
-    grant({call, asked_at_, /*acquires=*/true}, until);
+    expect({call, asked_at_, /*acquires=*/true});
   } else if (!known_to_client_) {
     unclaimed_.arm(kUnclaimedKept, [this] { give_back(); });
   }
-  on_renewed(until);
+  on_renewed(guard_->deadline());
+  // The lease may have begun because of an earlier call.
+  if (!renewals_.empty()) later([this] { tell(); });
 }
 
 void LockSeat::on_renewed(MonoTime until) {
   if (phase_ != Phase::kHeld) return;
-  std::list<Renewal> confirmed;
+  const LeaseTerms terms{wish_.ttl};
   for (auto it = renewals_.begin(); it != renewals_.end();) {
-    const auto each = it++;
-    // Only what was sent after a request renews for as long from that request.
-    if (each->received + held_for() > until) continue;
-    confirmed.splice(confirmed.end(), renewals_, each);
+    const auto left = left_since_send(it->received, until, terms);
+    if (!left) {
+      ++it;
+      continue;
+    }
+    const Renewal confirmed = *it;
+    it = renewals_.erase(it);
+    grant(confirmed, *left);
   }
-  for (const Renewal& each : confirmed) grant(each, until);
 }
 
-// The lease began some time after the request was received, and its client counts from before that,
-// by another clock.
-void LockSeat::grant(const Renewal& renewal, MonoTime until) {
-  const Duration before = std::max(Duration(0), until - held_for() - renewal.received);
-  const auto counted = std::chrono::duration_cast<Duration>(before * (1 - kDefaultDrift));
-  const std::uint64_t left_ms = whole_ms(counted + held_for());
+void LockSeat::grant(const Renewal& renewal, Duration left) {
+  const std::uint64_t left_ms = whole_ms(left);
   known_to_client_ = true;
   if (!renewal.acquires) {
     v1::LockRenewResponse response;

@@ -108,18 +108,17 @@ class LockSeat {
   void tell();
   void keep_telling();
   void answer_waiting();
-  void expect(const rpc::CallPtr& call, bool acquires);
+  void expect(Renewal renewal);
   void on_held(std::shared_ptr<const LeaseGuard> guard);
   void on_renewed(MonoTime until);
   void on_lost(const Error& why);
   void on_end(const std::optional<Status>& how);
-  void grant(const Renewal& renewal, MonoTime until);
+  void grant(const Renewal& renewal, Duration left);
   void give_back();
   void finish_all(const rpc::RpcStatus& status);
   void answer_releases(const std::optional<Status>& how);
   [[nodiscard]] LockView view() const;
   [[nodiscard]] rpc::RpcStatus not_held() const;
-  [[nodiscard]] Duration held_for() const;
   template <typename F>
   void later(F what) {
     loop_.post(lifetime_.wrap(std::move(what)));

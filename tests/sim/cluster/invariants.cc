@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/election/records.h"
 #include "core/membership/lifecycle.h"
 #include "core/routing/movement_plan.h"
 #include "tests/sim/cluster/invariants_words.h"
@@ -91,6 +92,19 @@ void Invariants::look(const std::string& worker, const NamespaceCoordinator& coo
 // deadline. Its journal judges that as it happens, for the simulation of candidates alone, too.
 void Invariants::look(const WorkJournal& journal) {
   if (!journal.violation.empty()) violate(journal.violation);
+}
+
+void Invariants::release_confirmed(const std::string& election, const std::string& host,
+                                   Epoch epoch) {
+  const auto* entry = reference_.state().kv().find(NamespaceKeys(election).state);
+  const auto state = entry == nullptr ? Result<LeaderState>(Error{Errc::kNotFound, {}})
+                                      : decode_leader_state(*entry->value);
+  const bool over = state && (state->epoch > epoch ||
+                              (state->released && state->released->epoch == epoch));
+  if (!over) {
+    violate(host + " was told that epoch " + number(epoch.value()) +
+            " was released, and nothing says so");
+  }
 }
 
 // One writer per epoch.

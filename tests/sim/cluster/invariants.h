@@ -55,6 +55,9 @@ class Invariants {
   void registration_acknowledged(const NodeId& id, const membership::Generation& generation);
   void beat_acknowledged(const NodeId& id, const membership::Generation& generation, TrueTime sent);
 
+  /// A client was told that its term was released: its successor need not wait.
+  void release_confirmed(const std::string& election, const std::string& host, Epoch epoch);
+
   // What watchers of the topology were told, message by message.
   /// The services that watchers ask for: all, one without a type, and those with a type.
   static constexpr std::array<const char*, 3> kWatched{"*", "search", ""};

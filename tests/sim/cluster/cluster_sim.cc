@@ -202,6 +202,7 @@ SimReport ClusterSim::run() {
   }
   schedule_chaos();
   schedule_clocks();
+  if (!campaigns_.empty()) trouble_campaigns();
   world_.run(options_.chaos, [this] { return check(); });
   if (invariants_.violation().empty()) {
     heal();

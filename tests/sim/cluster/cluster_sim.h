@@ -59,6 +59,7 @@ class ClusterSim {
   void worsen();
   void trouble_engine();
   void trouble_nodes();
+  void trouble_campaigns();
   void operate();
   [[nodiscard]] std::optional<NodeId> outside_ring();
   void heal();

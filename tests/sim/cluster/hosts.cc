@@ -17,8 +17,6 @@ constexpr const char* kTopologyWatch = "/muster.v1.CoordinatorService/WatchTopol
 constexpr const char* kStoreWatch = "/muster.v1.StoreService/Watch";
 constexpr int kKeys = 3;
 constexpr Duration kCallTimeout = 4s;
-/// The election of the work that candidates and campaigns are about.
-constexpr const char* kSingleton = "job";
 
 client::NodeSpec spec_of(int node) {
   client::NodeSpec spec;
@@ -341,7 +339,7 @@ void CandidateHost::begin() {
   ClientHost::begin();
   CandidateOptions options;
   options.node = WorkerId(name_);
-  options.lease = 5s;
+  options.lease = kSingletonLease;
   options.renew_interval = 1200ms;
   options.takeover_delay = 500ms;
   WorkHabits habits;
@@ -376,7 +374,7 @@ void CampaignHost::begin() {
   config.name = kSingleton;
   config.id = WorkerId(name_);
   config.value = name_;
-  config.lease = 5s;
+  config.lease = kSingletonLease;
   process_->post([this, config, session = random().uuid()] {
     session_ = std::make_unique<client::CampaignSession>(
         *caller_, config, session, [this](const client::CampaignEvent& event) { heard(event); });
@@ -409,7 +407,7 @@ void CampaignHost::heard(const client::CampaignEvent& event) {
     case client::CampaignEventKind::kLost:
       return later(700ms, [this] { session_->work_ended(); });
     case client::CampaignEventKind::kResigned:
-      if (event.confirmed) setting_.invariants.release_confirmed(kSingleton, name_, event.epoch);
+      if (event.confirmed) setting_.invariants.release_confirmed(name_, event.epoch);
       return;
     case client::CampaignEventKind::kRefused:
       return setting_.invariants.violate(name_ + " may not campaign: " + event.reason);
@@ -419,21 +417,23 @@ void CampaignHost::heard(const client::CampaignEvent& event) {
 }
 
 void CampaignHost::look() {
-  const bool leads = runs() && session_ && session_->leads();
+  const bool leads = this->leads();
   const Epoch epoch = leads ? session_->machine().epoch() : Epoch();
   if (work_ && (!leads || work_->epoch != epoch)) {
     setting_.journal.close(work_->interval, setting_.world.now());
+    setting_.invariants.believes_no_more(name_);
     work_.reset();
   }
   if (!leads) return;
   if (!work_) {
     work_ = Work{setting_.journal.open(name_, epoch, setting_.world.now()), epoch, {}};
   }
-  // Nothing else may happen at the moment at which its belief ends.
   if (work_->deadline == session_->machine().deadline()) return;
   work_->deadline = session_->machine().deadline();
-  const Duration left = work_->deadline - process_->now();
-  setting_.world.after(scale(left, 1 / rate()) + 1us, [] {});
+  const Duration left = scale(work_->deadline - process_->now(), 1 / rate());
+  setting_.invariants.believes(name_, epoch, setting_.world.now() + left);
+  // It is looked at when its belief ends, whatever else happens then.
+  setting_.world.after(left + 1us, [] {});
 }
 
 void WorkerHost::begin() {

@@ -243,6 +243,7 @@ class CampaignHost final : public ClientHost {
  public:
   using ClientHost::ClientHost;
   ~CampaignHost() override { kill(); }
+  [[nodiscard]] bool leads() const { return runs() && session_ && session_->leads(); }
   /// Hands over no more, unless it must.
   void settle() { settled_ = true; }
   /// After every event: the work runs as long as the client believes to lead, also while frozen.

@@ -17,7 +17,6 @@ bool is_final(const RpcStatus& status) {
     case RpcCode::kPermissionDenied:
     case RpcCode::kUnauthenticated:
     case RpcCode::kUnimplemented:
-    case RpcCode::kAborted:  // Another process uses this session.
       return true;
     default:
       return false;

@@ -115,7 +115,7 @@ TEST_F(ElectionServiceTest, ATermOutlastsTheKillingOfEachServer) {
 }
 
 TEST_F(ElectionServiceTest, AServerThatFreezesIsLeftInTime) {
-  Campaigner only("w1", addresses(), 9s);
+  Campaigner only("w1", addresses(), 12s);
   ASSERT_TRUE(only.leads_soon());
   const Epoch epoch = only.campaign().epoch();
   for (Musterd* server : all()) {
@@ -180,13 +180,12 @@ TEST_F(ElectionServiceTest, ClientsAndMusterRunShareOneElection) {
   Campaigner first("w1", addresses(), 20s);
   ASSERT_TRUE(first.leads_soon());
   ChildProcess run({MUSTER_PROGRAM, "run", "--arbiter", url(), "--name", "jobs", "--id", "r1",
-                    "--lease", "20s", "--value", "r1:80", "--", "sleep", "1000"});
+                    "--lease-timeout", "20s", "--", "sleep", "1000"});
   let_pass(2s);
   EXPECT_TRUE(first.campaign().leads());
   first.campaign().resign("r1");
   ASSERT_TRUE(first.waits_for("r1"));
   const CampaignEvent seen = first.last(CampaignEventKind::kWaiting);
-  EXPECT_EQ(seen.value, "r1:80");
   EXPECT_GT(seen.epoch, Epoch(1));
   EXPECT_EQ(operate({"step-down"}), 0);
   ASSERT_TRUE(first.leads_soon());

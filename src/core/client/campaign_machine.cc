@@ -122,9 +122,7 @@ void CampaignMachine::heard(const CampaignNews& news, MonoTime now, Events& even
     case Kind::kWaiting:
       paused_ = news.paused;
       if (phase_ != Phase::kWaiting) return;
-      epoch_ = std::max(epoch_, news.epoch);
-      events.push_back(
-          {CampaignEventKind::kWaiting, news.epoch, news.leader, news.value, {}, false});
+      show(news, events);
       return;
     case Kind::kGranted: {
       if (phase_ != Phase::kWaiting) return;
@@ -132,6 +130,7 @@ void CampaignMachine::heard(const CampaignNews& news, MonoTime now, Events& even
       // Too late to be of use: the servers are to begin anew.
       if (!end || now >= *end) return abandon(now);
       phase_ = Phase::kLeading;
+      shown_.reset();
       epoch_ = news.epoch;
       deadline_ = *end;
       events.push_back({CampaignEventKind::kGranted, epoch_, {}, {}, {}, false});
@@ -167,6 +166,17 @@ void CampaignMachine::heard(const CampaignNews& news, MonoTime now, Events& even
       events.push_back({CampaignEventKind::kTrouble, {}, {}, {}, news.reason, false});
       return;
   }
+}
+
+// Every beat is answered so: only what has changed is worth an event.
+void CampaignMachine::show(const CampaignNews& news, Events& events) {
+  epoch_ = std::max(epoch_, news.epoch);
+  if (shown_ && shown_->epoch == news.epoch && shown_->leader == news.leader &&
+      shown_->value == news.value) {
+    return;
+  }
+  shown_ = {CampaignEventKind::kWaiting, news.epoch, news.leader, news.value, {}, false};
+  events.push_back(*shown_);
 }
 
 void CampaignMachine::lapse(MonoTime now, Events& events) {

@@ -28,7 +28,7 @@ struct CampaignConfig {
 };
 
 enum class CampaignEventKind {
-  kWaiting,       ///< Another worker leads, or none: `leader`, `value`, `epoch`.
+  kWaiting,       ///< Another worker leads, or none: `leader`, `value`, `epoch`. Told once.
   kGranted,       ///< This worker leads `epoch`.
   kGiveUp,        ///< An operator wants another leader, for `reason`: stop the work, then resign.
   kLost,          ///< It leads no longer, for `reason`: stop the work, then say that it has ended.
@@ -123,6 +123,7 @@ class CampaignMachine {
     kOver,
   };
 
+  void show(const CampaignNews& news, Events& events);
   void lapse(MonoTime now, Events& events);
   void lose(const std::string& reason, Events& events);
   void abandon(MonoTime now);
@@ -130,8 +131,10 @@ class CampaignMachine {
   void end_resigning(bool confirmed, Events& events);
   /// The end of a lease that counts from that beat; none if no such beat was sent.
   [[nodiscard]] std::optional<MonoTime> until(const CampaignNews& news) const;
-  [[nodiscard]] Duration beat_interval() const { return config_.lease / 3; }
-  [[nodiscard]] Duration patience() const { return config_.lease / 3; }
+  [[nodiscard]] Duration beat_interval() const { return config_.lease / 4; }
+  /// A server that freezes right after an answer is left when less than half of the lease is over,
+  /// so that two other servers can be tried.
+  [[nodiscard]] Duration patience() const { return config_.lease / 5; }
 
   CampaignConfig config_;
   Random random_;
@@ -140,6 +143,8 @@ class CampaignMachine {
   MonoTime deadline_ = MonoTime::min();
   bool paused_ = false;
   bool stopping_ = false;
+
+  std::optional<CampaignEvent> shown_;  ///< The leader that was reported last.
 
   bool open_ = false;
   MonoTime open_at_ = MonoTime::min();  ///< Of the next stream.

@@ -13,7 +13,10 @@ namespace muster {
 MonoTime Election::holder_until() const {
   if (!known_.state || state_is_lost()) return MonoTime::min();
   const LeaderState& state = *known_.state;
-  if ((!state.leader && !is_barrier()) || mine(known_.state)) return MonoTime::min();
+  if (!state.leader && !is_barrier()) return MonoTime::min();
+  // A term of this incarnation is over if this worker does not have it, unless its owner has it
+  // through another server.
+  if (mine(known_.state) && !config_.renews_when_told) return MonoTime::min();
   // A worker that knows no incarnations elected us; that is no leadership at all.
   if (state.leader == config_.id && state.incarnation.value().empty()) return MonoTime::min();
   return observer_.expires_at();

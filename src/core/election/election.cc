@@ -259,6 +259,11 @@ bool Election::owner_beats(MonoTime now) const {
   return told_ && now < told_->at + config_.terms.held() / 2;
 }
 
+// The owner may lead a later term through another server, which is not for this worker to end.
+bool Election::is_own_epoch(Epoch epoch) const {
+  return !config_.renews_when_told || epoch == own_epoch_;
+}
+
 bool Election::owes_renewal() const {
   return told_ && told_->number >= beats_confirmed_;
 }
@@ -300,6 +305,7 @@ void Election::write(WriteKind kind, LeaderState state, MonoTime now) {
   // Others count from the floor that was raised for an acquisition, so its holder does, too. An
   // owner that is elsewhere counts from its beat, which it sent before this write.
   const bool acquires = kind == WriteKind::kAcquire;
+  if (acquires || kind == WriteKind::kRenew) own_epoch_ = state.epoch;
   const MonoTime from = acquires ? campaign_began_ : told_ ? told_->at : now;
   const std::uint64_t beat = acquires ? campaign_beat_ : told_ ? told_->number : 0;
   sent_.push_back({state.nonce, from, kind, state.epoch, beat});
@@ -366,9 +372,11 @@ void Election::consider(MonoTime now) {
     return wait_until(now + patience(*failed, now));
   }
   if (resigning_) {
-    if (mine(known_.state)) return release(now);
+    if (mine(known_.state) && is_own_epoch(known_.state->epoch)) return release(now);
     const auto& receipt = known_.state ? known_.state->released : std::nullopt;
-    return finish_resigning(receipt && receipt->incarnation == config_.incarnation, now);
+    return finish_resigning(receipt && receipt->incarnation == config_.incarnation &&
+                                is_own_epoch(receipt->epoch),
+                            now);
   }
   if (leads(now)) {
     // Either the renewal is settled, and the next is due when it was, or it has not landed, and
@@ -412,7 +420,7 @@ void Election::resume(MonoTime now) {
 
 ElectionStep Election::resign(ResignOptions options, MonoTime now) {
   note_lapse(now);
-  resuming_.reset();
+  if (resuming_) own_epoch_ = *std::exchange(resuming_, {});
   const bool left = options.without_receipt;
   lose(left ? LossReason::kLeftToExpire : LossReason::kReleased);
   resigning_ = std::move(options);

@@ -267,6 +267,7 @@ class Election {
   [[nodiscard]] bool owner_beats(MonoTime now) const;
   /// The last beat has not been confirmed yet.
   [[nodiscard]] bool owes_renewal() const;
+  [[nodiscard]] bool is_own_epoch(Epoch epoch) const;
   void resume(MonoTime now);
 
   void consider(MonoTime now);
@@ -324,6 +325,7 @@ class Election {
   bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
   std::optional<Beat> told_;           ///< The last beat.
   std::uint64_t beats_confirmed_ = 0;  ///< The beats with lower numbers.
+  Epoch own_epoch_;                    ///< Of the last term that this worker wrote.
   std::optional<Epoch> resuming_;      ///< The term that began elsewhere, until it goes on here.
   ElectionStep step_;
 };

@@ -153,6 +153,30 @@ TEST(ElectionToldTest, ATermGoesOnAfterALateRenewalOfTheServerBefore) {
   EXPECT_TRUE(scene.saw<BecameLeader>());
 }
 
+// Its owner may have opened a stream at another server, and lead through that one.
+TEST(ElectionToldTest, ATermOfTheSameOwnerThatThisWorkerDoesNotHaveIsWaitedOut) {
+  OwnerElsewhere scene;
+  scene.beat(0, kStart);
+  scene.reads(held_by("b", 5), "r7", kStart);
+  EXPECT_FALSE(scene.request);
+  scene.beat(1, kStart + 14s);
+  scene.looks_again(kStart + 15s);
+  EXPECT_TRUE(scene.request) << "it was not renewed";
+}
+
+TEST(ElectionToldTest, ATermThatTheOwnerHasElsewhereIsNotReleasedHere) {
+  OwnerElsewhere scene;
+  scene.leads_from(kStart);
+  scene.written("r2", kStart);
+  scene.resign(ResignOptions{true, 0s, {}, false}, kStart + kHeld);
+  EXPECT_EQ(scene.saw<LostLeadership>()->reason, LossReason::kExpired);
+  if (scene.asks<WriteState>()) scene.write_fails(Errc::kConflict, kStart + kHeld);
+  scene.reads(held_by("b", 7), "r9", kStart + kHeld);
+  EXPECT_FALSE(scene.request);
+  ASSERT_TRUE(scene.saw<Resigned>());
+  EXPECT_FALSE(scene.saw<Resigned>()->released);
+}
+
 void is_lost(OwnerElsewhere& scene, LossReason why, MonoTime at) {
   EXPECT_FALSE(scene.request);
   ASSERT_TRUE(scene.saw<LostLeadership>());

@@ -196,6 +196,7 @@ void ElectionService::Campaign(const rpc::CallPtr& call, const v1::CampaignReque
   }
   const auto note = [this, weak = std::weak_ptr(call), name = terms->name,
                      id = terms->id.value()](const std::string& what) {
+    log_info("campaign of a client", {{"election", name}, {"worker", id}, {"event", what}});
     const rpc::CallPtr noted = weak.lock();
     if (noted) cluster_.access().wrote(noted, name, {rpc::Code::kOk, id + ": " + what, {}});
   };

@@ -57,6 +57,30 @@ void ClusterSim::wreak_chaos() {
   }
 }
 
+// A client that leads is frozen, and hears nothing afterwards; or a server is frozen, and then gone.
+void ClusterSim::trouble_campaigns() {
+  world_.after(world_.random().between(1s, 6s), [this] {
+    if (healed_) return;
+    trouble_campaigns();
+    Random& random = world_.random();
+    const bool client = random.chance(0.5);
+    Host* host = servers_[random.below(servers_.size())].get();
+    for (const auto& campaign : campaigns_) {
+      if (client && campaign->leads()) host = campaign.get();
+    }
+    if (!host->runs()) return;
+    const Duration length = random.between(50ms, 5s);
+    say(host->name(), "freezes for " + std::to_string(to_ms(length)) + " ms, for worse to come");
+    host->process().pause(world_.now() + length);
+    const Duration later = length + random.between(0s, 100ms);
+    const Duration cut = random.between(100ms, 8s);
+    world_.after(later, [this, host, client, cut, life = host->life()] {
+      if (healed_ || !host->runs() || host->life() != life) return;
+      client ? cut_servers(*host, cut) : crash(*host);
+    });
+  });
+}
+
 void ClusterSim::crash(Host& host) {
   if (!host.runs()) return;
   say(host.name(), "crashes");

@@ -60,7 +60,7 @@ ClusterSim::ClusterSim(std::uint64_t seed, ClusterSimOptions options)
       if (client->name() == host) client->resent();
     }
   };
-  populate();
+  populate(seed);
 }
 
 ClusterSim::~ClusterSim() {
@@ -74,7 +74,7 @@ T& ClusterSim::add(std::vector<std::unique_ptr<T>>& kind, Args&&... args) {
   return *kind.back();
 }
 
-void ClusterSim::populate() {
+void ClusterSim::populate(std::uint64_t seed) {
   Random& random = world_.random();
   constexpr int kServers[] = {1, 2, 3, 3, 3, 3, 3, 4, 5, 5};
   const int servers = kServers[random.below(10)];
@@ -102,6 +102,9 @@ void ClusterSim::populate() {
       at_engine_.push_back(&add(workers_, "worker" + std::to_string(i)));
     }
   }
+  if (seed % 10 == 3 || seed % 10 == 7) {
+    for (int i = 1; i <= 3; ++i) add(campaigns_, "campaign" + std::to_string(i));
+  }
   operator_ = std::make_unique<OperatorHost>(setting_, "operator");
   hosts_.push_back(operator_.get());
 }
@@ -118,6 +121,7 @@ void ClusterSim::heal() {
   for (Host* host : hosts_) {
     if (!host->runs() && host != twin_.get()) host->start();
   }
+  for (const auto& campaign : campaigns_) campaign->settle();
 }
 
 bool ClusterSim::check() {
@@ -129,6 +133,7 @@ bool ClusterSim::check() {
   for (const auto& worker : workers_) {
     if (worker->runs()) invariants_.look(worker->name(), worker->coordinator());
   }
+  for (const auto& campaign : campaigns_) campaign->look();
   invariants_.look(journal_);
   return invariants_.violation().empty();
 }
@@ -148,7 +153,7 @@ void ClusterSim::check_calm() {
       if (agent->expects(i)) calm.living.push_back(agent->id(i));
     }
   }
-  if (!candidates_.empty()) calm.singleton_runs = journal_.running().size() == 1;
+  if (!candidates_.empty() || !campaigns_.empty()) calm.singleton_runs = journal_.running().size() == 1;
   for (const auto& worker : workers_) {
     calm.worker_leads = calm.worker_leads.value_or(false) || worker->coordinator().leads();
   }
@@ -197,6 +202,7 @@ SimReport ClusterSim::run() {
   }
   schedule_chaos();
   schedule_clocks();
+  if (!campaigns_.empty()) trouble_campaigns();
   world_.run(options_.chaos, [this] { return check(); });
   if (invariants_.violation().empty()) {
     heal();

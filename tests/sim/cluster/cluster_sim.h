@@ -28,7 +28,7 @@ struct ClusterSimOptions {
 [[nodiscard]] SimReport simulate_cluster(std::uint64_t seed, const ClusterSimOptions& options);
 
 /// A whole system: one to five musterd on one engine, agents with their nodes, watchers, clients
-/// of the store, candidates for a singleton, workers of the coordinator library and an operator,
+/// of the store, candidates for a singleton and clients that lead it by RPC, workers of the coordinator library and an operator,
 /// while hosts crash, freeze and stop, links are cut one way or both, requests are sent twice, the
 /// engine fails, loses its power and cannot be reached, and clocks jump. What must hold is in
 /// invariants.h, and looked at after every event.
@@ -43,7 +43,7 @@ class ClusterSim {
  private:
   template <typename T, typename... Args>
   T& add(std::vector<std::unique_ptr<T>>& kind, Args&&... args);
-  void populate();
+  void populate(std::uint64_t seed);
 
   void schedule_chaos();
   void wreak_chaos();
@@ -59,6 +59,7 @@ class ClusterSim {
   void worsen();
   void trouble_engine();
   void trouble_nodes();
+  void trouble_campaigns();
   void operate();
   [[nodiscard]] std::optional<NodeId> outside_ring();
   void heal();
@@ -83,6 +84,7 @@ class ClusterSim {
   std::vector<std::unique_ptr<WatcherHost>> watchers_;
   std::vector<std::unique_ptr<StoreClientHost>> clients_;
   std::vector<std::unique_ptr<CandidateHost>> candidates_;
+  std::vector<std::unique_ptr<CampaignHost>> campaigns_;
   std::vector<std::unique_ptr<WorkerHost>> workers_;
   std::unique_ptr<OperatorHost> operator_;
   std::vector<Host*> hosts_;  ///< All of them.

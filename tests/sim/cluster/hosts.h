@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "candidate/candidate_test_work.h"
 #include "client/agent_session.h"
 #include "client/caller.h"
+#include "client/campaign_session.h"
 #include "client/watch_session.h"
 #include "coordinator/namespace_coordinator.h"
 #include "server/cluster_peer.h"
@@ -233,6 +235,35 @@ class CandidateHost final : public ClientHost {
   std::unique_ptr<Candidate> candidate_;
   /// Of processes that are gone: their guardians may still be at it.
   std::vector<std::pair<std::unique_ptr<Process>, std::unique_ptr<SimulatedWork>>> orphans_;
+};
+
+/// A client that leads by RPC, for the same work as the candidates. It believes its own clock and
+/// nothing else, and hands over now and then.
+class CampaignHost final : public ClientHost {
+ public:
+  using ClientHost::ClientHost;
+  ~CampaignHost() override { kill(); }
+  [[nodiscard]] bool leads() const { return runs() && session_ && session_->leads(); }
+  /// Hands over no more, unless it must.
+  void settle() { settled_ = true; }
+  /// After every event: the work runs as long as the client believes to lead, also while frozen.
+  void look();
+
+ private:
+  void begin() override;
+  void end() override;
+  void heard(const client::CampaignEvent& event);
+  void later(Duration most, std::function<void()> then);
+
+  std::unique_ptr<client::CampaignSession> session_;
+  std::unique_ptr<Timer> timer_;
+  bool settled_ = false;
+  struct Work {
+    std::size_t interval;
+    Epoch epoch;
+    MonoTime deadline;  ///< By the client's clock, until which a look is due.
+  };
+  std::optional<Work> work_;
 };
 
 /// A worker of the coordinator library, with the engine itself as its arbiter.

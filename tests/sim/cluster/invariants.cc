@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/election/records.h"
 #include "core/membership/lifecycle.h"
 #include "core/routing/movement_plan.h"
 #include "tests/sim/cluster/invariants_words.h"
@@ -93,6 +94,42 @@ void Invariants::look(const WorkJournal& journal) {
   if (!journal.violation.empty()) violate(journal.violation);
 }
 
+// Nobody acquires while a client believes to lead, not even another server for the same client.
+void Invariants::singleton_written(const Committed& e, const LeaderState& state) {
+  if (!state.leader) return;
+  singleton_written_[state.epoch] = e.at;
+  for (const auto& [host, belief] : beliefs_) {
+    if (belief.epoch >= state.epoch || belief.until <= e.at) continue;
+    violate("epoch " + number(state.epoch.value()) + " began while " + host +
+            " believed to lead epoch " + number(belief.epoch.value()));
+  }
+}
+
+// Another may begin a lease after it has seen the last state of the term, by the fastest clock.
+void Invariants::believes(const std::string& host, Epoch epoch, TrueTime until) {
+  beliefs_[host] = {epoch, until};
+  const auto written = singleton_written_.find(epoch);
+  if (written == singleton_written_.end()) {
+    return violate(host + " believes to lead epoch " + number(epoch.value()) +
+                   ", which nobody has acquired");
+  }
+  if (until > written->second + scale(kSingletonLease, 1.0 / (1.0 + slew_))) {
+    violate(host + " believes to lead on when another may begin");
+  }
+}
+
+void Invariants::release_confirmed(const std::string& host, Epoch epoch) {
+  const auto* entry = reference_.state().kv().find(NamespaceKeys(kSingleton).state);
+  const auto state = entry == nullptr ? Result<LeaderState>(Error{Errc::kNotFound, {}})
+                                      : decode_leader_state(*entry->value);
+  const bool over = state && (state->epoch > epoch ||
+                              (state->released && state->released->epoch == epoch));
+  if (!over) {
+    violate(host + " was told that epoch " + number(epoch.value()) +
+            " was released, and nothing says so");
+  }
+}
+
 // One writer per epoch.
 void Invariants::entry(const Committed& e) {
   const Epoch epoch = e.header.epoch;
@@ -123,6 +160,10 @@ void Invariants::command(const Committed& e, const cluster::Command& c,
   const std::uint64_t revision = applied.answer->revision;
   if (const auto* put = std::get_if<cluster::StorePut>(&c)) {
     store_events_.push_back({revision, put->key, put->value});
+    if (put->key == NamespaceKeys(kSingleton).state) {
+      const auto state = decode_leader_state(put->value);
+      if (state) singleton_written(e, *state);
+    }
   } else if (const auto* remove = std::get_if<cluster::StoreRemove>(&c)) {
     store_events_.push_back({revision, remove->key, {}});
   }

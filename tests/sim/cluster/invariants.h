@@ -14,6 +14,7 @@
 #include "candidate/candidate_test_work.h"
 #include "coordinator/namespace_coordinator.h"
 #include "core/client/topology_cache.h"
+#include "core/election/records.h"
 #include "core/membership/options.h"
 #include "core/routing/hash_ring.h"
 #include "server/cluster_peer.h"
@@ -21,6 +22,10 @@
 #include "tests/sim/cluster/reference.h"
 
 namespace muster::sim {
+
+/// The election of the work that candidates and campaigns are about, and everybody's lease.
+inline constexpr const char* kSingleton = "job";
+inline constexpr Duration kSingletonLease = 5s;
 
 /// Everything that must hold of a cluster of musterd and of anyone who relies on it, whatever
 /// happens to them.
@@ -54,6 +59,12 @@ class Invariants {
   // What nodes were told.
   void registration_acknowledged(const NodeId& id, const membership::Generation& generation);
   void beat_acknowledged(const NodeId& id, const membership::Generation& generation, TrueTime sent);
+
+  /// A client was told that its term was released: its successor need not wait.
+  void release_confirmed(const std::string& host, Epoch epoch);
+  /// A client believes to lead, until that time unless it hears more.
+  void believes(const std::string& host, Epoch epoch, TrueTime until);
+  void believes_no_more(const std::string& host) { beliefs_.erase(host); }
 
   // What watchers of the topology were told, message by message.
   /// The services that watchers ask for: all, one without a type, and those with a type.
@@ -128,12 +139,19 @@ class Invariants {
   void judged_silent(const Committed& entry, const membership::Observation& seen, bool down);
   void brake(const Committed& entry, const NodeId& node);
   void topology_event(const membership::Event& event);
+<<<<<<< HEAD
   void ring_changed(const std::string& service, const NodeId& node, bool entered);
   /// Of the nodes of that service; empty: of those with a type.
   [[nodiscard]] HashRing make_ring(const std::string& service) const;
   [[nodiscard]] Shown show(const std::string& watched, bool changed);
   /// The first version after `at` that those who watch these services are told of; none yet: 0.
   [[nodiscard]] std::uint64_t next_version(const std::string& watched, std::uint64_t at) const;
+=======
+  void singleton_written(const Committed& entry, const LeaderState& state);
+  void ring_changed(const NodeId& node, bool entered);
+  [[nodiscard]] HashRing make_ring() const;
+  [[nodiscard]] std::uint64_t owners() const;
+>>>>>>> cfe3574 (sim: clients that lead by RPC are judged by when others may begin, and by four planted bugs)
   [[nodiscard]] Known known(const NodeId& id) const;
   [[nodiscard]] bool in_ring(const NodeId& id) const;
 
@@ -149,6 +167,13 @@ class Invariants {
   std::map<Epoch, TrueTime> began_;                 ///< When the barrier of each epoch was in.
   std::map<std::string, std::uint64_t> looked_at_;  ///< By server: the index compared last.
 
+  struct Belief {
+    Epoch epoch;
+    TrueTime until;
+  };
+  std::map<std::string, Belief> beliefs_;  ///< By client.
+  /// When the state of each term of the singleton was last written.
+  std::map<Epoch, TrueTime> singleton_written_;
   std::map<NodeId, Known> nodes_;               ///< By the events so far.
   std::set<NodeId> drained_;                    ///< By an operator, and not undrained.
   std::map<NodeId, std::uint64_t> heartbeats_;  ///< As of the command before.

@@ -18,6 +18,7 @@
 #include "tests/run/evidence.h"
 #include "tests/run/run_node.h"
 #include "tests/support/etcd_cluster.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/radosgw.h"
 
 namespace muster::bench {
@@ -182,6 +183,7 @@ int run(int count) {
   const TempDir dir;
   testing::EtcdCluster etcd({.members = 3, .extra_args = {}});
   RadosGateway gateway;
+  const testing::PostgresServer postgres;
   const std::string file = "file://" + (dir.path() / "store").string();
   const std::vector<Subject> subjects = {
       {"etcdctl lock, ttl 2 s", 2s, "", etcd.endpoints()},
@@ -190,6 +192,7 @@ int run(int count) {
       {"muster run, etcd, lease 500 ms, takeover delay 0", 500ms, etcd.url("short"), "", 1, 0.1,
        0s},
       {"muster run, file, lease 500 ms, takeover delay 0", 500ms, file, "", 1, 0.1, 0s},
+      {"muster run, PostgreSQL, lease 2 s", 2s, postgres.url("two"), "", 3, 0.3},
       {"muster run, S3, lease 2 s", 2s, gateway.url("short"), "", 5, 5},
       {"muster run, etcd, default lease 6 s", 6s, etcd.url("default"), "", 10, 5},
       {"muster run, file, default lease 6 s", 6s, file, "", 10, 5},

@@ -183,11 +183,12 @@ int run(Duration time, const std::string& part) {
   Report report(part.empty() ? "store" : "parts/store");
   Stores stores;
   report.data()["file_system"] = stores.file_system();
-  report.note("directories on " + stores.file_system() +
-              "; radosgw and etcd keep their data in memory and share this machine's cores");
+  report.note(
+      "directories on " + stores.file_system() +
+      "; radosgw, etcd and PostgreSQL keep their data in memory and share this machine's cores");
   std::vector<Row> rows;
   for (const auto open : {&Stores::memory, &Stores::file_on_tmpfs, &Stores::file_without_sync,
-                          &Stores::file, &Stores::s3, &Stores::etcd}) {
+                          &Stores::file, &Stores::s3, &Stores::etcd, &Stores::postgres}) {
     const auto subject = (stores.*open)();
     if (subject->name().find(part) == std::string::npos) continue;
     for (Row& row : Measurement(*subject, time).run()) rows.push_back(std::move(row));

@@ -117,6 +117,18 @@ std::unique_ptr<Subject> Stores::etcd() {
   return subject;
 }
 
+std::unique_ptr<Subject> Stores::postgres() {
+  auto subject = std::make_unique<Subject>("PostgreSQL, tmpfs", postgres_.url("bench"));
+  // Each statement is a transaction. Those of the last second may not have been counted yet.
+  subject->requests = [this] {
+    return std::strtoull(
+        postgres_.sql("SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'")
+            .c_str(),
+        nullptr, 10);
+  };
+  return subject;
+}
+
 std::string Stores::file_system() const {
   static const std::map<long, std::string> kNames = {{0xEF53, "ext4"},
                                                      {0x01021994, "tmpfs"},

@@ -9,6 +9,7 @@
 #include "store/store.h"
 #include "tests/support/child_process.h"
 #include "tests/support/etcd_cluster.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/radosgw.h"
 
 namespace muster::bench {
@@ -50,6 +51,7 @@ class Stores {
   [[nodiscard]] std::unique_ptr<Subject> file();
   [[nodiscard]] std::unique_ptr<Subject> s3();
   [[nodiscard]] std::unique_ptr<Subject> etcd();
+  [[nodiscard]] std::unique_ptr<Subject> postgres();
 
   /// What the directories are on, such as "ext4".
   [[nodiscard]] std::string file_system() const;
@@ -59,6 +61,7 @@ class Stores {
   TempDir tmpfs_{"/dev/shm"};
   RadosGateway gateway_;
   testing::EtcdCluster etcd_;
+  testing::PostgresServer postgres_;
 };
 
 }  // namespace muster::bench

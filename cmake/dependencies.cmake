@@ -5,6 +5,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(nghttp2 REQUIRED IMPORTED_TARGET libnghttp2)
+# Its headers alone: the library is loaded when a postgres:// address is opened.
+pkg_check_modules(libpq REQUIRED libpq)
 # What only the programs use.
 if(PROJECT_IS_TOP_LEVEL)
   find_package(CLI11 REQUIRED)

@@ -76,6 +76,8 @@ foreach(component muster musterd lib)
   install(FILES ${PROJECT_BINARY_DIR}/sbom.spdx.json OPTIONAL
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/packaging/postgres/muster.sql RENAME postgres.sql
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/muster COMPONENT muster)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/muster-run@.service
   DESTINATION lib/systemd/system COMPONENT muster)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/musterd.service

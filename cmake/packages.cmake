@@ -22,7 +22,8 @@ endforeach()
 
 set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SECTION admin)
-set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "musterd")
+# libpq5 is loaded for postgres:// addresses only.
+set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "musterd, libpq5")
 set(CPACK_COMPONENT_MUSTER_DESCRIPTION
   "run a command on one of many machines, and show the leader
  A store with compare-and-swap (a bucket, an etcd, a directory, musterd) decides the
@@ -40,6 +41,7 @@ set(CPACK_COMPONENT_MUSTERD_DESCRIPTION
 
 set(CPACK_DEBIAN_LIB_PACKAGE_NAME libmuster0)
 set(CPACK_DEBIAN_LIB_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIB_PACKAGE_SUGGESTS "libpq5")
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_COMPONENT_LIB_DESCRIPTION
   "leader election and leader-only work, the shared library

@@ -43,9 +43,9 @@ class MUSTER_EXPORT Arbiter {
   Arbiter& operator=(const Arbiter&);
   ~Arbiter();
 
-  /// Opens `file:///dir`, `s3://bucket/prefix?region=…`, `etcd://host:2379/prefix`,
-  /// `muster://host:9000/prefix`, a scheme of your own (store.h) or, for tests within one process,
-  /// `memory:`.
+  /// Opens `file:///dir`, `s3://bucket/prefix?region=…`, `postgres://user@host/database`,
+  /// `etcd://host:2379/prefix`, `muster://host:9000/prefix`, a scheme of your own (store.h) or, for
+  /// tests within one process, `memory:`.
   ///
   /// A server need not answer yet. Returns kInvalid and the fault of the address or of a file.
   [[nodiscard]] static Result<Arbiter> open(const std::string& url, const Tls& tls = {});

@@ -6,8 +6,9 @@
 namespace muster::cli {
 
 void ArbiterOptions::declare(CLI::App& app) {
-  add_text(app, "--arbiter", "URL", url,
-           "Store that decides the election: file:///…, s3://…, etcd://…, muster://…");
+  add_text(
+      app, "--arbiter", "URL", url,
+      "Store that decides the election: file:///…, s3://…, postgres://…, etcd://…, muster://…");
   add_text(app, "--cacert", "FILE", hub.ca_file,
            "CA certificate that verifies the store's server (PEM file)");
   add_text(app, "--cert", "FILE", hub.cert_file, "Client certificate (PEM file); requires --key");
@@ -43,7 +44,8 @@ Status ArbiterOptions::check_shared() const {
   if (!url.starts_with("memory:")) return Done{};
   return {Errc::kInvalid,
           "memory: belongs to this process alone, so every node would lead; give --arbiter a "
-          "store that all nodes share (file:///…, s3://…, etcd://…, muster://…)"};
+          "store that all nodes share (file:///…, s3://…, postgres://…, etcd://…, "
+          "muster://…)"};
 }
 
 Result<std::unique_ptr<Hub>> ArbiterOptions::open(ExistingStore existing) const {

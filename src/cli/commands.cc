@@ -22,7 +22,7 @@ std::vector<ListedCommand> all_commands() {
        make_ring_command());
   list(all, "Servers", make_health_command(), make_server_command(), make_record_command());
   list(all, "Operations", make_backup_command(), make_restore_command(), make_move_command(),
-       make_log_command(), make_certs_command());
+       make_log_command(), make_certs_command(), make_postgres_command());
   list(all, "Other commands", make_completion_command(), make_man_command());
   return all;
 }

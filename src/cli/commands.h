@@ -17,6 +17,7 @@ namespace muster::cli {
 [[nodiscard]] std::unique_ptr<Command> make_pause_command();
 [[nodiscard]] std::unique_ptr<Command> make_resume_command();
 [[nodiscard]] std::unique_ptr<Command> make_probe_command();
+[[nodiscard]] std::unique_ptr<Command> make_postgres_command();
 [[nodiscard]] std::unique_ptr<Command> make_lint_command();
 [[nodiscard]] std::unique_ptr<Command> make_completion_command();
 [[nodiscard]] std::unique_ptr<Command> make_man_command();

@@ -1,5 +1,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "cli/arbiter_options.h"
 #include "cli/commands.h"
@@ -30,7 +32,10 @@ class ProbeCommand final : public Command {
            "is no\n"
            "such store (a wrong address, a missing bucket), and with 69 if it does not answer. "
            "Writes and\n"
-           "removes one object, muster-probe/….\n";
+           "removes one object, muster-probe/…. Of PostgreSQL it also notes what its settings mean "
+           "for "
+           "a\n"
+           "failover.\n";
   }
 
   void declare(CLI::App& app) override {
@@ -49,9 +54,11 @@ class ProbeCommand final : public Command {
     if (!store) return store.error();
     const std::string address = (*store)->describe();
     const Status verdict = probe(thread, **store);
+    std::vector<std::string> remarks;
+    if (verdict) remarks = inspect(thread, **store);
     thread.run([&] { store->reset(); });
     if (!verdict && !verdict.is(Errc::kUnsupported)) return verdict.error();
-    print(terminal, address, verdict);
+    print(terminal, address, verdict, remarks);
     return verdict ? kDone : kUnsafeStore;
   }
 
@@ -66,16 +73,32 @@ class ProbeCommand final : public Command {
     return answered.get_future().get();
   }
 
-  void print(Terminal& terminal, const std::string& address, const Status& verdict) const {
+  /// What the store's settings mean. The probe has read them already, so a failure now says
+  /// nothing.
+  std::vector<std::string> inspect(LoopThread& thread, ObjectStore& store) {
+    std::promise<Result<StoreInspection>> answered;
+    thread.loop().post([&] {
+      store.inspect(thread.loop().now() + probe_time(arbiter_.hub.store_timeout),
+                    [&](Result<StoreInspection> seen) { answered.set_value(std::move(seen)); });
+    });
+    const Result<StoreInspection> seen = answered.get_future().get();
+    if (seen) return seen->remarks;
+    return {"the settings could not be read again: " + seen.error().message};
+  }
+
+  void print(Terminal& terminal, const std::string& address, const Status& verdict,
+             const std::vector<std::string>& remarks) const {
     const bool safe = verdict.ok();
     if (json_) {
       const Json json = {{"arbiter", address},
                          {"safe", safe},
-                         {"reason", safe ? Json(nullptr) : Json(verdict.error().message)}};
+                         {"reason", safe ? Json(nullptr) : Json(verdict.error().message)},
+                         {"remarks", remarks}};
       return terminal.line(json.dump(-1, ' ', false, Json::error_handler_t::replace));
     }
     terminal.line(safe ? terminal.green("safe: ") + address + " kept every promise of the probe"
                        : terminal.red(verdict.error().message));
+    for (const std::string& remark : remarks) terminal.line("note: " + remark);
   }
 
   ArbiterOptions arbiter_;

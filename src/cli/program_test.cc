@@ -292,7 +292,7 @@ TEST(ProgramTest, OneLookAtAnEmptyMemoryStore) {
             R"({"namespace":"a","leader":null,"epoch":0,"workers":[]})"
             "\n");
   EXPECT_EQ(muster({"probe", "--arbiter", "memory:", "--json"}).out,
-            R"({"arbiter":"memory:","safe":true,"reason":null})"
+            R"({"arbiter":"memory:","safe":true,"reason":null,"remarks":[]})"
             "\n");
 }
 

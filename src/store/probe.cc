@@ -26,7 +26,12 @@ class Probe : public std::enable_shared_from_this<Probe> {
         nonce_(random.uuid()),
         key_("muster-probe/" + random.uuid()) {}
 
-  void start() { expect_absent("absent object", &Probe::create); }
+  void start() {
+    store_.inspect(by(), screened<StoreInspection>("settings", [this](const auto& seen) {
+                     if (!seen->unsafe.empty()) return unsafe("settings", seen->unsafe.front());
+                     expect_absent("absent object", &Probe::create);
+                   }));
+  }
 
  private:
   using Step = void (Probe::*)();

@@ -20,8 +20,8 @@ enum class ProbedStore { kBuiltIn, kOfProgram };
 
 /// Checks whether a store keeps the promises that elections and the log rely on: an object is
 /// created once, a stale revision is refused, the current one is accepted, and reads and lists
-/// show what was written. Some stores accept conditions and ignore them (P02); with such a
-/// store, two leaders are a matter of time.
+/// show what was written, and no setting of the store breaks them. Some stores accept conditions
+/// and ignore them (P02); with such a store, two leaders are a matter of time.
 ///
 /// Returns: Done for a store that kept every promise; kUnsupported and a sentence that names the
 /// broken promise for an unsafe store. A failure that prevents an answer (unreachable,

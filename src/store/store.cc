@@ -24,6 +24,10 @@ void list_rest(ObjectStore& store, std::string prefix, const Clock& clock, Durat
 
 }  // namespace
 
+void ObjectStore::inspect(Deadline, Callback<StoreInspection> done) {
+  done(StoreInspection{});
+}
+
 std::unique_ptr<Watch> ObjectStore::watch(std::string, std::string,
                                           std::function<void(const WatchEvent&)>) {
   return nullptr;

@@ -98,6 +98,12 @@ struct Capabilities {
   bool multi_key_order = false;
 };
 
+/// What a look at a store's settings shows, in sentences for people.
+struct StoreInspection {
+  std::vector<std::string> unsafe;   ///< Why it cannot judge an election; empty if it may.
+  std::vector<std::string> remarks;  ///< What its operator should know.
+};
+
 /// A small versioned store, shared by all candidates. It decides elections and is the engine under
 /// the log.
 ///
@@ -121,6 +127,10 @@ class ObjectStore {
   /// store took its place. Revisions of an earlier history are invalid in a later one. Stores that
   /// never issue a revision twice need not detect that, and return 0.
   [[nodiscard]] virtual std::uint64_t history() const { return 0; }
+
+  /// Looks at the settings of the store, which no call can prove. Stores without any have nothing
+  /// to say, and may call `done` at once.
+  virtual void inspect(Deadline by, Callback<StoreInspection> done);
 
   /// Returns kNotFound if the key does not exist, kUnchanged if it is still at `unless`. A damaged
   /// object is an answer, too: see Object::damage.

@@ -69,7 +69,7 @@ TEST(OwnStoreTest, ASchemeThatIsTakenMalformedOrBuiltInIsRefused) {
   EXPECT_TRUE(register_scheme("taken", open).ok());
   EXPECT_TRUE(register_scheme("taken", open).is(Code::kConflict));
   EXPECT_EQ(register_scheme("taken", open).message(), "the scheme taken is registered already");
-  for (const char* scheme : {"s3", "file", "etcd", "muster", "memory"}) {
+  for (const char* scheme : {"s3", "file", "etcd", "muster", "memory", "postgres", "postgresql"}) {
     EXPECT_TRUE(register_scheme(scheme, open).is(Code::kInvalid)) << scheme;
     EXPECT_THAT(register_scheme(scheme, open).message(), HasSubstr("is built in"));
   }

@@ -5,6 +5,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/etcd_cluster.h"
 #include "tests/support/musterd_cluster.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/radosgw.h"
 
 namespace muster {
@@ -24,7 +25,7 @@ const testing::MusterdCluster& musterd() {
 }  // namespace
 
 const std::vector<std::string>& store_kinds() {
-  static const std::vector<std::string> kinds = {"s3", "file", "etcd", "muster"};
+  static const std::vector<std::string> kinds = {"s3", "file", "etcd", "muster", "postgres"};
   return kinds;
 }
 
@@ -36,6 +37,10 @@ std::string fresh_store(const std::string& kind) {
     return "file://" + (dir.path() / scope).string();
   }
   if (kind == "muster") return musterd().url(scope);
+  if (kind == "postgres") {
+    static const testing::PostgresServer server;
+    return server.url(scope);
+  }
   MUSTER_CHECK(kind == "etcd");
   static const testing::EtcdCluster cluster = [] {
     testing::EtcdClusterOptions options;

@@ -6,7 +6,7 @@
 namespace muster {
 
 /// The stores that a coordinator is tested on: "s3" (radosgw), "file", "etcd" (three members),
-/// "muster" (three servers).
+/// "muster" (three servers), "postgres" (one server).
 [[nodiscard]] const std::vector<std::string>& store_kinds();
 
 /// The address of an empty place in the store of that kind, which is started at the first call

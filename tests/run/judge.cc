@@ -12,6 +12,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/etcd_cluster.h"
 #include "tests/support/fault_proxy.h"
+#include "tests/support/postgres_server.h"
 #include "tests/support/radosgw.h"
 
 namespace muster {
@@ -107,16 +108,54 @@ class EtcdJudge final : public Judge {
   std::string scope_ = fresh_scope();
 };
 
+/// One server that all schedules share. It hangs now and then, or ends every connection.
+class SharedPostgres {
+ public:
+  static SharedPostgres& instance() {
+    static SharedPostgres shared;
+    return shared;
+  }
+  [[nodiscard]] std::string url(const std::string& scope) const { return server_.url(scope); }
+  void fail(Random& random) {
+    const std::lock_guard lock(mutex_);
+    if (random.below(2) == 0) {
+      server_.sql(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+          " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+      return;
+    }
+    server_.pause();
+    let_pass(random.between(50ms, 2s));
+    server_.resume();
+  }
+
+ private:
+  SharedPostgres() : server_({.settings = {"max_connections = 300"}}) {}
+  testing::PostgresServer server_;
+  std::mutex mutex_;
+};
+
+class PostgresJudge final : public Judge {
+ public:
+  [[nodiscard]] std::string url() const override { return SharedPostgres::instance().url(scope_); }
+  void disturb(Random& random) override { SharedPostgres::instance().fail(random); }
+
+ private:
+  std::string scope_ = fresh_scope();
+};
+
 }  // namespace
 
 void prepare_judges(const std::string& kind) {
   if (kind == "s3") RadosGateway::shared();
   if (kind == "etcd") SharedEtcd::instance();
+  if (kind == "postgres") SharedPostgres::instance();
 }
 
 std::unique_ptr<Judge> make_judge(const std::string& kind) {
   if (kind == "s3") return std::make_unique<BucketJudge>();
   if (kind == "etcd") return std::make_unique<EtcdJudge>();
+  if (kind == "postgres") return std::make_unique<PostgresJudge>();
   MUSTER_CHECK(kind == "file");
   return std::make_unique<DirectoryJudge>();
 }

@@ -156,7 +156,10 @@ TEST_P(StoreConformance, NothingIsDeliveredOnceTheStoreIsDestroyed) {
   int before = 0;
   doomed.thread().run([&] { before = *delivered; });
   // Whatever was on its way has had time to arrive once these have made the same way.
-  for (int i = 0; i < 20; ++i) ASSERT_TRUE(other().put("after", fresh_body()));
+  for (int i = 0; i < 20; ++i) {
+    const auto put = other().put("after", fresh_body());
+    ASSERT_TRUE(put) << put.error().message;
+  }
   doomed.thread().run([&] { EXPECT_EQ(*delivered, before); });
 }
 

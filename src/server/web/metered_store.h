@@ -17,6 +17,9 @@ class MeteredStore final : public ObjectStore {
   [[nodiscard]] Capabilities capabilities() const override { return store_->capabilities(); }
   [[nodiscard]] std::string describe() const override { return store_->describe(); }
   [[nodiscard]] std::uint64_t history() const override { return store_->history(); }
+  void inspect(Deadline by, Callback<StoreInspection> done) override {
+    store_->inspect(by, std::move(done));
+  }
   void get(Key key, std::optional<Revision> unless, Deadline by, Callback<Object> done) override;
   void put(Key key, std::string body, Precondition when, Deadline by,
            Callback<Revision> done) override;

@@ -9,6 +9,7 @@
 #include "store/file/file_store.h"
 #include "store/memory/memory_store.h"
 #include "store/muster/muster_store.h"
+#include "store/postgres/postgres_store.h"
 #include "store/s3/s3_store.h"
 #include "store/url.h"
 
@@ -49,14 +50,27 @@ Opened open_muster(const Url& url, EventLoop& loop, const StoreOptions& options)
   return open_muster_store(url, muster, loop);
 }
 
+Opened open_postgres(const Url& url, EventLoop& loop, const StoreOptions& options) {
+  PostgresOptions postgres;
+  postgres.tls = options.tls;
+  postgres.stop_when_gone_back = options.stop_when_gone_back;
+  postgres.tls13_only = options.tls13_only;
+  return open_postgres_store(url, postgres, loop);
+}
+
 struct Scheme {
   const char* name;
   Opened (*open)(const Url&, EventLoop&, const StoreOptions&);
 };
 
 constexpr std::array kSchemes{
-    Scheme{"etcd", open_etcd},     Scheme{"file", open_file}, Scheme{"memory", open_memory},
-    Scheme{"muster", open_muster}, Scheme{"s3", open_s3},
+    Scheme{"etcd", open_etcd},
+    Scheme{"file", open_file},
+    Scheme{"memory", open_memory},
+    Scheme{"muster", open_muster},
+    Scheme{"postgres", open_postgres},
+    Scheme{"postgresql", open_postgres},
+    Scheme{"s3", open_s3},
 };
 
 /// What people ask for and what is no arbiter, or is not built in.
@@ -78,9 +92,6 @@ constexpr std::array kRefused{
     Refused{{"mysql", "mariadb"},
             "there is no store for MySQL, and its default replication loses acknowledged writes in "
             "a failover; use s3, etcd or muster"},
-    Refused{{"postgres", "postgresql"},
-            "there is no store for PostgreSQL yet; use s3, etcd or muster, or register a store of "
-            "your own (docs/writing-a-store.md)"},
     Refused{{"azblob", "azure"},
             "there is no store for Azure Blob Storage, which does not speak S3; use an S3 bucket, "
             "etcd or muster"},

@@ -32,7 +32,7 @@ TEST(OpenStoreTest, AnUnknownSchemeIsAnsweredWithTheKnownOnes) {
 TEST(OpenStoreTest, AStoreThatIsNoArbiterIsRefusedWithTheReason) {
   EventLoop loop;
   for (const char* scheme : {"redis", "rediss", "valkey", "consul", "zookeeper", "zk", "mysql",
-                             "mariadb", "postgres", "postgresql", "azblob", "azure", "gs", "gcs"}) {
+                             "mariadb", "azblob", "azure", "gs", "gcs"}) {
     SCOPED_TRACE(scheme);
     const auto store = open_store(std::string(scheme) + "://user:secret@host/app", loop, {});
     ASSERT_TRUE(store.is(Errc::kInvalid));

@@ -29,7 +29,8 @@ Error unusable(Error error, bool wrote) {
   return error;
 }
 
-Status Lineage::observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent) {
+Status Lineage::observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent,
+                        std::string_view changed) {
   if (broken_) return *broken_;
   if (sent.history != history_) {
     return {Errc::kUnavailable, "the store at " + address_ +
@@ -38,7 +39,7 @@ Status Lineage::observe(std::uint64_t cluster_id, std::int64_t revision, const M
   }
   std::string why;
   if (cluster_id_ && *cluster_id_ != cluster_id) {
-    why = "the store at " + address_ + " is not the one seen before: its cluster id has changed";
+    why = "the store at " + address_ + " is not the one seen before: " + std::string(changed);
   } else if (revision < sent.floor) {
     why = "the store at " + address_ + " has gone back in time: it was at revision " +
           std::to_string(sent.floor) + " and is now at " + std::to_string(revision);

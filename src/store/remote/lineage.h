@@ -41,8 +41,10 @@ class Lineage {
 
   /// Checks an answer's header. `sent` is the mark() at the time of the request. A store without
   /// cluster ids always passes the same id. Returns kUnavailable if the answer shows a new history
-  /// or belongs to an old one, so that nothing in it may be used; kCorrupt with `stop`.
-  Status observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent);
+  /// or belongs to an old one, so that nothing in it may be used; kCorrupt with `stop`. `changed`
+  /// says to people what another id means.
+  Status observe(std::uint64_t cluster_id, std::int64_t revision, const Mark& sent,
+                 std::string_view changed = "its cluster id has changed");
 
   /// kCorrupt once the store has changed its identity, with `stop`.
   [[nodiscard]] Status status() const;

@@ -131,5 +131,67 @@ export function lock<T>(
   arbiter: Arbiter | string, name: string, work: (lock: Term) => T | Promise<T>, options?: LockOptions,
 ): Promise<T>;
 
+/** A node, as a program registers it. */
+export interface NodeWanted {
+  /** Unique in the cluster: 1 to 63 letters, digits and hyphens. */
+  id: string;
+  /** An IP address or a host name. */
+  address: string;
+  port: number;
+  /** What it is: `frontend`, `metadata` or `object` (the default). */
+  service?: string;
+  /** Its share of the keys. Default: 1. */
+  weight?: number;
+}
+
+/** A node, as the servers see it. */
+export interface Node {
+  readonly id: string;
+  readonly address: string;
+  readonly port: number;
+  readonly service: string;
+  readonly weight: number;
+  /** ACTIVE and SUSPECT nodes hold keys. */
+  readonly state: 'UNKNOWN' | 'ACTIVE' | 'JOINING' | 'DRAINING' | 'DOWN' | 'SUSPECT';
+}
+
+/** Keeps a node registered, by its heartbeats, until close(). */
+export class Membership implements AsyncDisposable {
+  private constructor();
+  readonly node: NodeWanted;
+  /** Aborted when another process has registered the node: the work of this one must stop. */
+  readonly signal: AbortSignal;
+  /** Deregisters the node. */
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Follows the nodes of a cluster, until close(). */
+export class Directory implements AsyncDisposable {
+  private constructor();
+  /** Of the topology: rises with every change. */
+  readonly version: number;
+  /** All nodes, in the order of their ids. */
+  nodes(): Node[];
+  /** The nodes that hold a key, the primary first: as many as the cluster has copies, or at most `count`. */
+  owners(key: string, count?: number): Node[];
+  /** Resolves after the next change. */
+  changed(options?: WaitOptions): Promise<void>;
+  close(): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A cluster of musterd, which keeps a registry of nodes. */
+export class Cluster implements Disposable {
+  /** `servers` is "host:9000", or several with commas between. They need not answer yet. */
+  constructor(servers: string, files?: TlsFiles);
+  /** Resolves when the node is registered and its first heartbeat was taken. */
+  register(node: NodeWanted, options?: {signal?: AbortSignal}): Promise<Membership>;
+  /** Resolves when the nodes are known; TIMEOUT after 10 s. */
+  follow(options?: WaitOptions): Promise<Directory>;
+  close(): void;
+  [Symbol.dispose](): void;
+}
+
 /** The version of the library. */
 export function version(): string;

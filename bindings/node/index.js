@@ -1,6 +1,8 @@
 'use strict';
 const {MusterError} = require('./lib/errors');
 const {Library, version} = require('./lib/library');
+const {Cluster, Directory, Membership} = require('./lib/nodes');
+const {Rpc} = require('./lib/rpc');
 const {Term, asyncDispose} = require('./lib/term');
 
 /** One part in one election. */
@@ -70,7 +72,8 @@ class Arbiter {
 }
 
 async function open(url, files = {}) {
-  return new Arbiter(url, await Library.open(url, files));
+  const decider = String(url).startsWith('grpc://') ? Rpc : Library;
+  return new Arbiter(url, await decider.open(url, files));
 }
 
 /** Calls `use` with an arbiter, which is closed afterwards if it was an address. */
@@ -113,4 +116,4 @@ async function lock(arbiter, name, work, options = {}) {
   });
 }
 
-module.exports = {Arbiter, Leadership, MusterError, Term, lead, lock, open, version};
+module.exports = {Arbiter, Cluster, Directory, Leadership, Membership, MusterError, Term, lead, lock, open, version};

@@ -2,6 +2,7 @@
 // Elections and locks that the C library decides, in whatever store its addresses name.
 const {MusterError} = require('./errors');
 const {Handle, call, callInTurn, native, takeError} = require('./native');
+const {milliseconds, pause} = require('./wait');
 
 /** A wait in the library blocks a thread, of which Node has few. So the library is asked again, at most as rarely. */
 const ASK_EVERY_MS = 50;
@@ -11,23 +12,6 @@ const text = (value) => {
   if (String(value).includes('\0')) throw new MusterError('INVALID', 'a text must not contain the character 0');
   return String(value);
 };
-
-const milliseconds = (time, least) => {
-  if (!Number.isFinite(time)) throw new MusterError('INVALID', `${time} is no time in milliseconds`);
-  return Math.max(least, Math.round(time));
-};
-
-function pause(ms, signal) {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener('abort', done);
-  });
-}
 
 /** What `ask` returns once it does not throw a timeout any more. */
 async function answerOf(ask, {timeout, signal} = {}) {

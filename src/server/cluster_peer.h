@@ -16,6 +16,7 @@
 #include "server/api/admin_service.h"
 #include "server/api/cluster.h"
 #include "server/api/coordinator_service.h"
+#include "server/api/election_service.h"
 #include "server/api/observe_service.h"
 #include "server/api/store_hub.h"
 #include "server/api/store_service.h"
@@ -77,6 +78,8 @@ class ClusterPeer {
   /// The position of the state, for records of changes.
   [[nodiscard]] AuditLog::Position position() const;
   [[nodiscard]] const ReplicatedState& replica() const { return replica_; }
+  /// What the services of this server share; until the end of this.
+  [[nodiscard]] Cluster& cluster() { return cluster_; }
 
  private:
   static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
@@ -146,6 +149,7 @@ class ClusterPeer {
   StoreHub store_hub_;
   CoordinatorService coordinator_;
   StoreService stores_;
+  ElectionService elections_;
   AdminService admin_;
   ObserveService explanations_;
   rpc::Router router_;

@@ -123,6 +123,7 @@ Result<std::string> Server::start() {
   options.listen = config_.listen.to_string();
   options.id = config_.id;
   options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
+                      "muster.v1.ElectionService",
                       "muster.v1.AdminService", "muster.v1.ObserveService"};
   options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
   const server::ConnectionRoom room = server::connection_room(config_);

@@ -27,6 +27,10 @@ enum class Call {
   kStoreRemove,
   kStoreList,
   kStoreWatch,
+  // muster.v1.ElectionService
+  kCampaign,
+  kElectionLeader,
+  kObserveElection,
   // muster.v1.AdminService
   kDrainNode,
   kSetHashRing,

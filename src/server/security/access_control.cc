@@ -34,7 +34,8 @@ bool is_stream(security::Call what) {
 constexpr ClientLimiter::Options kRefusalsRecorded{{10, 20}, {60, 60}, 4096};
 
 /// What changes something or takes everything, heartbeats apart: they are too many, and say nothing
-/// new. The writes of a stream are recorded one by one. No default: the compiler asks about a call
+/// new. The writes of a stream are recorded one by one, and so is
+/// each term of a campaign. No default: the compiler asks about a call
 /// that is not here.
 bool is_recorded(security::Call what) {
   using enum security::Call;
@@ -60,6 +61,9 @@ bool is_recorded(security::Call what) {
     case kStorePutStream:
     case kStoreList:
     case kStoreWatch:
+    case kCampaign:
+    case kElectionLeader:
+    case kObserveElection:
     case kListServers:
     case kExplain:
     case kMoveState:

@@ -1,6 +1,7 @@
 #include "server/security/subject.h"
 
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/election.pb.h"
 #include "muster/v1/observe.pb.h"
 #include "muster/v1/peer.pb.h"
 #include "muster/v1/store.pb.h"
@@ -19,6 +20,12 @@ std::string subject(const v1::HeartbeatBatch& batch) {
 }
 std::string subject(const v1::StorePutBatch& batch) {
   return batch.puts_size() == 0 ? std::string() : batch.puts(0).key();
+}
+std::string subject(const v1::CampaignRequest& request) {
+  return request.hello().name();
+}
+std::string subject(const v1::LeaderRequest& request) {
+  return request.name();
 }
 std::string subject(const v1::SetLogLevelRequest& request) {
   return request.level();
@@ -88,6 +95,11 @@ std::string subject_of(security::Call call, const std::string& bytes) {
       return read<v1::StorePutBatch>(bytes);
     case kStoreRemove:
       return read<v1::StoreRemoveRequest>(bytes);
+    case kCampaign:
+      return read<v1::CampaignRequest>(bytes);
+    case kElectionLeader:
+    case kObserveElection:
+      return read<v1::LeaderRequest>(bytes);
     case kDrainNode:
       return read<v1::DrainNodeRequest>(bytes);
     case kSetHashRing:

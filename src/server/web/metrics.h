@@ -56,6 +56,8 @@ class Metrics {
   Counter& epoch_drift;
   Counter& watch_lagged;
   Counter& suspicions;
+  Counter& terms_granted;
+  Counter& terms_resumed;
   Counter& log_suppressed;
   Counter& log_lost;
 
@@ -69,6 +71,8 @@ class Metrics {
     double held_by_brake = 0;
     double watchers = 0;
     double watch_lag = 0;
+    double campaigns = 0;
+    double campaigns_leading = 0;
     double event_streams = 0;
     double calls_open = 0;
     double connections_open = 0;
@@ -127,6 +131,7 @@ class Metrics {
   Gauge& nodes_damped_;
   Gauge& watchers_;
   Gauge& watch_lag_;
+  Family<Gauge>& campaigns_;
   Gauge& event_streams_;
   Gauge& calls_open_;
   Gauge& connections_open_;

@@ -150,6 +150,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
       elections_(cluster_, [this] { return Random(random_.next()); }),
+      locks_(cluster_, [this] { return Random(random_.next()); }),
       admin_(cluster_, config_.id, in_common(config_),
              {.step_down =
                   [this](std::optional<WorkerId> to, const std::string& why) {
@@ -171,6 +172,7 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
   coordinator_.add_to(router_);
   stores_.add_to(router_);
   elections_.add_to(router_);
+  locks_.add_to(router_);
   admin_.add_to(router_);
   explanations_.add_to(router_);
 }
@@ -189,7 +191,9 @@ void ClusterPeer::show() {
                     .sightings = [this] { return sightings(); },
                     .engine_trouble = [this] { return candidate_.store_trouble(); },
                     .campaigns = [this] { return elections_.campaigns(); },
-                    .campaigns_leading = [this] { return elections_.leading(); }});
+                    .campaigns_leading = [this] { return elections_.leading(); },
+                    .locks_held = [this] { return locks_.holding(); },
+                    .locks_waited_for = [this] { return locks_.waiting(); }});
 }
 
 void ClusterPeer::watch_election(const telemetry::Event& event) {
@@ -330,6 +334,7 @@ void ClusterPeer::stop(std::function<void()> done) {
   topology_hub_.close();
   store_hub_.close();
   elections_.close();
+  locks_.close();
   term_.resign_because("it was asked to stop");
   candidate_.stop(std::move(done));
 }

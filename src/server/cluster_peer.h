@@ -17,6 +17,7 @@
 #include "server/api/cluster.h"
 #include "server/api/coordinator_service.h"
 #include "server/api/election_service.h"
+#include "server/api/lock_service.h"
 #include "server/api/observe_service.h"
 #include "server/api/store_hub.h"
 #include "server/api/store_service.h"
@@ -150,6 +151,7 @@ class ClusterPeer {
   CoordinatorService coordinator_;
   StoreService stores_;
   ElectionService elections_;
+  LockService locks_;
   AdminService admin_;
   ObserveService explanations_;
   rpc::Router router_;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "core/election/lease.h"
 #include "core/election/records.h"
 
 namespace muster {
@@ -101,6 +100,14 @@ Result<LockHandle> decode_lock_handle(std::string_view text) {
   if (!plausible(handle)) return no_handle("its permits are not possible");
   if (Status s = validate_name("holder", handle.holder); !s) return no_handle("it names no holder");
   return handle;
+}
+
+// The other clock may be slower by the drift: what passed here until the lease began counts less.
+std::optional<Duration> left_since_send(MonoTime received, MonoTime until,
+                                        const LeaseTerms& terms) {
+  const Duration before = until - terms.held() - received;
+  if (before < Duration(0)) return {};
+  return std::chrono::duration_cast<Duration>(before * (1 - terms.drift)) + terms.held();
 }
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "base/result.h"
 #include "base/strong.h"
 #include "base/time.h"
+#include "core/election/lease.h"
 #include "core/lock/lock_machine.h"
 #include "core/lock/lock_records.h"
 
@@ -27,5 +29,11 @@ struct LockHandle {
 [[nodiscard]] std::string encode(const LockHandle& handle);
 /// kInvalid: no encode() made it.
 [[nodiscard]] Result<LockHandle> decode_lock_handle(std::string_view text);
+
+/// How long a holder elsewhere holds a lock, counted by its own clock from the send of a request
+/// that was received here at `received`; the lock is held until `until` by this clock. Empty: the
+/// lease does not begin after the request, so that nothing can be said from its send.
+[[nodiscard]] std::optional<Duration> left_since_send(MonoTime received, MonoTime until,
+                                                      const LeaseTerms& terms);
 
 }  // namespace muster

@@ -55,5 +55,21 @@ TEST(LockHandleTest, WhatNoServerMadeIsRefused) {
   EXPECT_TRUE(decode_lock_handle(std::string(4000, '1')).is(Errc::kInvalid));
 }
 
+TEST(LockHandleTest, AHolderCountsFromItsSendAndByAClockThatMayBeSlower) {
+  const LeaseTerms terms{10s};
+  ASSERT_EQ(terms.held(), 8400ms);
+  constexpr MonoTime kReceived{1000s};
+  EXPECT_EQ(left_since_send(kReceived, kReceived + 8400ms, terms), 8400ms);
+  // It waited for 5 s: as little as 4.2 s by its own clock.
+  EXPECT_EQ(left_since_send(kReceived, kReceived + 13400ms, terms), 12600ms);
+}
+
+// What was sent before the request says nothing about the time after it.
+TEST(LockHandleTest, ARenewalThatWasSentBeforeTheRequestConfirmsNothing) {
+  const LeaseTerms terms{10s};
+  constexpr MonoTime kReceived{1000s};
+  EXPECT_EQ(left_since_send(kReceived, kReceived + 8399ms, terms), std::nullopt);
+}
+
 }  // namespace lock_handle_test
 }  // namespace muster

@@ -78,7 +78,7 @@ void LockMachine::decide(MonoTime now) {
   if (phase_ == Phase::kTaking && now >= config_.give_up_at) give_up();
 }
 
-// Whoever waits now came later: nothing is looked at before it.
+// A writer that waits now came later: nothing is looked at first.
 void LockMachine::decide_to_resume(MonoTime now) {
   bool all = true;
   for (std::uint32_t number = 0; number < permits_.size(); ++number) {

@@ -31,6 +31,11 @@ enum class Call {
   kCampaign,
   kElectionLeader,
   kObserveElection,
+  // muster.v1.LockService
+  kLockAcquire,
+  kLockRenew,
+  kLockRelease,
+  kGetLock,
   // muster.v1.AdminService
   kDrainNode,
   kSetHashRing,

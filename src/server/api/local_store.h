@@ -93,7 +93,7 @@ class LocalStore final : public ObjectStore {
   cluster::KvRevision written_ = 0;
   std::vector<std::shared_ptr<Watcher>> watchers_;
   std::set<std::shared_ptr<Timed>> asked_;  ///< The calls that were not answered yet.
-  bool pumping_ = false;  ///< A pump is posted.
+  bool pumping_ = false;                    ///< A pump is posted.
   Lifetime lifetime_;
 };
 

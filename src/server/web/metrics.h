@@ -58,6 +58,9 @@ class Metrics {
   Counter& suspicions;
   Counter& terms_granted;
   Counter& terms_resumed;
+  Counter& locks_taken;
+  Counter& locks_resumed;
+  Counter& locks_lost;
   Counter& log_suppressed;
   Counter& log_lost;
 
@@ -73,6 +76,8 @@ class Metrics {
     double watch_lag = 0;
     double campaigns = 0;
     double campaigns_leading = 0;
+    double locks_held = 0;
+    double locks_waited_for = 0;
     double event_streams = 0;
     double calls_open = 0;
     double connections_open = 0;
@@ -132,6 +137,7 @@ class Metrics {
   Gauge& watchers_;
   Gauge& watch_lag_;
   Family<Gauge>& campaigns_;
+  Family<Gauge>& lock_sessions_;
   Gauge& event_streams_;
   Gauge& calls_open_;
   Gauge& connections_open_;

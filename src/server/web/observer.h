@@ -40,6 +40,9 @@ class Observer {
     /// The clients that campaign through this server, and those of them that lead.
     std::function<std::size_t()> campaigns{};
     std::function<std::size_t()> campaigns_leading{};
+    /// The sessions of clients that hold a lock here, and those that wait for one.
+    std::function<std::size_t()> locks_held{};
+    std::function<std::size_t()> locks_waited_for{};
   };
   struct Options {
     std::string server;

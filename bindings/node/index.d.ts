@@ -151,6 +151,8 @@ export interface Node {
   readonly port: number;
   readonly service: string;
   readonly weight: number;
+  /** Of the process that registered it: another one each time. */
+  readonly generation: string;
   /** ACTIVE and SUSPECT nodes hold keys. */
   readonly state: 'UNKNOWN' | 'ACTIVE' | 'JOINING' | 'DRAINING' | 'DOWN' | 'SUSPECT';
 }
@@ -175,6 +177,10 @@ export class Directory implements AsyncDisposable {
   nodes(): Node[];
   /** The nodes that hold a key, the primary first: as many as the cluster has copies, or at most `count`. */
   owners(key: string, count?: number): Node[];
+  /** Resolves when the nodes are known, as they are after follow(); TIMEOUT after 10 s. */
+  ready(options?: WaitOptions): Promise<void>;
+  /** Whether the process of this generation has the node, and it is ACTIVE. */
+  has(id: string, generation: string): boolean;
   /** Resolves after the next change. */
   changed(options?: WaitOptions): Promise<void>;
   close(): Promise<void>;
@@ -185,8 +191,8 @@ export class Directory implements AsyncDisposable {
 export class Cluster implements Disposable {
   /** `servers` is "host:9000", or several with commas between. They need not answer yet. */
   constructor(servers: string, files?: TlsFiles);
-  /** Resolves when the node is registered and its first heartbeat was taken. */
-  register(node: NodeWanted, options?: {signal?: AbortSignal}): Promise<Membership>;
+  /** Resolves when the node is registered and ACTIVE; TIMEOUT after 10 s. */
+  register(node: NodeWanted, options?: WaitOptions): Promise<Membership>;
   /** Resolves when the nodes are known; TIMEOUT after 10 s. */
   follow(options?: WaitOptions): Promise<Directory>;
   close(): void;

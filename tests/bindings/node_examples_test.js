@@ -4,7 +4,7 @@ const assert = require('node:assert/strict');
 const fs = require('node:fs');
 const path = require('node:path');
 const {test} = require('node:test');
-const {Child, PACKAGE, folder} = require('./node_scene.js');
+const {Child, PACKAGE, folder, musterd} = require('./node_scene.js');
 
 const example = (t, name, ...parameters) =>
   new Child(t, process.execPath, [path.join(PACKAGE, 'examples', name), ...parameters]);
@@ -36,4 +36,11 @@ test('lock', async (t) => {
     assert.equal(await holder.line(), `holding migration, token ${token}`);
     assert.equal(await holder.exit(), 0);
   }
+});
+
+test('nodes', async (t) => {
+  const {address} = await musterd(t);
+  const node = example(t, 'nodes.js', address, 'store-1', '7000', 'hello');
+  assert.equal(await node.line(), 'store-1 127.0.0.1:7000');
+  assert.equal(await node.exit(), 0);
 });

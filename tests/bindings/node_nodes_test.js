@@ -23,8 +23,9 @@ test('nodes are registered, found and gone', async (t) => {
   const owners = directory.owners('hello');
   assert.equal(owners.length, 3);
   assert.deepEqual(directory.owners('hello', 1), owners.slice(0, 1));
-  assert.deepEqual({...owners[0], id: '', port: 0},
-      {id: '', address: '127.0.0.1', port: 0, service: 'object', weight: 1, state: 'ACTIVE'});
+  assert.deepEqual({...owners[0], id: '', port: 0, generation: ''},
+      {id: '', address: '127.0.0.1', port: 0, service: 'object', weight: 1, generation: '', state: 'ACTIVE'});
+  assert(directory.has(owners[0].id, owners[0].generation) && !directory.has(owners[0].id, 'another'));
   const later = await made.follow(); // From a full topology.
   assert.deepEqual(later.nodes(), directory.nodes());
   assert.deepEqual(later.owners('hello'), owners);
@@ -74,6 +75,8 @@ test('mistakes with nodes are told', async (t) => {
   assert.throws(() => new muster.Cluster(''), {code: 'INVALID'});
   assert.throws(() => new muster.Cluster('h:1', {caFile: '/nowhere', certFile: '/nowhere', keyFile: '/nowhere'}), /nowhere/);
   assert.throws(() => new muster.Cluster('h:1', {caFile: '/nowhere'}), {code: 'INVALID'});
+  const stop = AbortSignal.abort(new Error('enough'));
+  await assert.rejects(made.register({id: 'n', address: 'h', port: 1}, {signal: stop}), /enough/);
   const nobody = new muster.Cluster('127.0.0.1:1');
   await rejection(nobody.follow({timeout: 300}), 'TIMEOUT');
   await assert.rejects(nobody.register({id: 'n', address: 'h', port: 1}, {signal: AbortSignal.timeout(100)}),

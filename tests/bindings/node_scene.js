@@ -12,6 +12,7 @@ const {setTimeout: pause} = require('node:timers/promises');
 
 const PACKAGE = path.join(__dirname, '../../bindings/node');
 const PATIENCE = 30000;
+const {Servers} = require(path.join(PACKAGE, 'lib/servers.js'));
 
 async function eventually(condition) {
   const limit = performance.now() + PATIENCE;
@@ -77,6 +78,30 @@ async function musterd(test, ...more) {
   return {address, server};
 }
 
+/** Three servers of one cluster; `leader()` is the one that leads. */
+async function threeServers(test) {
+  const store = `file://${folder(test)}/store`;
+  const servers = await Promise.all(['s1', 's2', 's3'].map(async (id) => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const start = () => new Child(test, process.env.MUSTERD, ['--engine', store, '--id', id, '--listen', address,
+      '--http-listen', 'off', '--insecure', '--limits', 'off', '--data-dir', folder(test)], {stdio: ['ignore', 'pipe', 'ignore']});
+    return {id, address, server: start(), start};
+  }));
+  const list = servers.map(({address}) => address).join(',');
+  const leader = async () => {
+    const clients = new Servers(list);
+    try {
+      const {leader_id: id} = await eventually(() => clients.call('CoordinatorService', 'HealthCheck', {})
+          .then((answer) => answer.healthy && answer, () => undefined));
+      return servers.find((each) => each.id === id);
+    } finally {
+      clients.close();
+    }
+  };
+  await leader();
+  return {servers, list, leader};
+}
+
 /** A server that requires client certificates, and the files of a client. */
 async function secureMusterd(test) {
   const pki = path.join(folder(test), 'pki');
@@ -101,4 +126,4 @@ const rejection = (promise, code, words = /./) => assert.rejects(promise, (error
   return true;
 });
 
-module.exports = {Child, PACKAGE, PATIENCE, eventually, folder, freePort, musterd, pause, program, rejection, secureMusterd};
+module.exports = {Child, PACKAGE, PATIENCE, eventually, folder, freePort, musterd, pause, program, rejection, secureMusterd, threeServers};

@@ -1,11 +1,12 @@
 'use strict';
 // Nodes that register with musterd, and programs that look them up.
 const {randomUUID} = require('node:crypto');
+const {now} = require('./clock');
 const {MusterError, fromStatus} = require('./errors');
 const {Ring} = require('./ring');
 const {Servers} = require('./servers');
 const {asyncDispose} = require('./term');
-const {Waiters, pause} = require('./wait');
+const {Waiters, milliseconds, pause} = require('./wait');
 
 const BEAT_MS = 10000;
 const WITHIN_MS = 10000;
@@ -26,8 +27,8 @@ function toWire({id, address, port, service = 'object', weight = 1}, generation)
 
 function fromWire(node) {
   const [service] = Object.entries(TYPES).find(([, type]) => type === node.type) ?? [node.service];
-  const {id, address, port, weight} = node;
-  return Object.freeze({id, address, port, service, weight,
+  const {id, address, port, weight, generation_id: generation} = node;
+  return Object.freeze({id, address, port, service, weight, generation,
     state: node.state.replace('NODE_STATE_', '')});
 }
 
@@ -41,13 +42,23 @@ class Membership {
   #beating;
   #closed;
 
-  static async join(servers, node, options) {
+  /** `directory`: where the node shows up. */
+  static async join(servers, node, directory, {timeout = WITHIN_MS, signal} = {}) {
     const membership = new Membership();
     membership.#servers = servers;
     membership.#wanted = {...node};
-    await membership.#register(options);
+    const limit = now() + milliseconds(timeout, 0);
+    await membership.#register({within: limit - now(), signal});
     membership.#beating = membership.#beat();
-    return membership;
+    try {
+      while (!directory.has(node.id, membership.#generation)) {
+        await directory.changed({timeout: Math.max(0, limit - now()), signal});
+      }
+      return membership;
+    } catch (error) {
+      await membership.close();
+      throw error.code === 'TIMEOUT' ? new MusterError('TIMEOUT', `node ${node.id} is not ACTIVE yet`) : error;
+    }
   }
 
   get node() {
@@ -120,7 +131,6 @@ class Membership {
 /** Follows the nodes of a cluster, until close(). */
 class Directory {
   #servers;
-  #service;
   #nodes = new Map();
   #ringConfig;
   #ring;
@@ -129,20 +139,42 @@ class Directory {
   #synced = false;
   #ended = new AbortController();
   #following;
+  #failed; // Nothing follows any more.
   #news = new Waiters();
 
-  static async follow(servers, {service = '', timeout = WITHIN_MS, signal} = {}) {
+  static async follow(servers, options) {
     const directory = new Directory();
-    directory.#servers = servers;
-    directory.#service = service;
-    directory.#following = directory.#follow();
+    directory.#begin(servers);
     try {
-      const late = () => new MusterError('TIMEOUT', `${servers.address} has not sent the nodes`);
-      while (!directory.#synced) await directory.#news.wait({timeout, signal}, late);
+      await directory.ready(options);
       return directory;
     } catch (error) {
       await directory.close();
       throw error;
+    }
+  }
+
+  /** One that need not be ready yet. */
+  static begin(servers) {
+    const directory = new Directory();
+    directory.#begin(servers);
+    return directory;
+  }
+
+  #begin(servers) {
+    this.#servers = servers;
+    this.#following = this.#follow().catch((error) => {
+      this.#failed = error;
+      this.#news.reject(error);
+    });
+  }
+
+  async ready({timeout = WITHIN_MS, signal} = {}) {
+    const limit = now() + milliseconds(timeout, 0);
+    const late = () => new MusterError('TIMEOUT', `${this.#servers.address} has not sent the nodes`);
+    while (!this.#synced) {
+      if (this.#failed) throw this.#failed;
+      await this.#news.wait({timeout: Math.max(0, limit - now()), signal}, late);
     }
   }
 
@@ -162,8 +194,15 @@ class Directory {
     return this.#ring.owners(key, count).map((id) => this.#nodes.get(id));
   }
 
+  /** Whether this process of the node is ACTIVE. */
+  has(id, generation) {
+    const node = this.#nodes.get(id);
+    return node?.state === 'ACTIVE' && node.generation === generation;
+  }
+
   /** Resolves after the next change. */
-  changed(options = {}) {
+  async changed(options = {}) {
+    if (this.#failed) throw this.#failed;
     return this.#news.wait(options, () => new MusterError('TIMEOUT', 'nothing has changed'));
   }
 
@@ -173,7 +212,7 @@ class Directory {
       const address = this.#servers.address;
       const final = await this.#watch(address, () => (wait = REOPEN_MS));
       if (signal.aborted) return;
-      if (final && !this.#synced) return this.#news.reject(final);
+      if (final && !this.#synced) throw final;
       this.#servers.failed(address);
       await pause(wait, signal);
     }
@@ -183,7 +222,7 @@ class Directory {
   #watch(address, progress) {
     return new Promise((resolve) => {
       const call = this.#servers.client('CoordinatorService', address).WatchTopology(
-          {since_version: this.#version, history: this.#history, service: this.#service});
+          {since_version: this.#version, history: this.#history});
       const stop = () => call.cancel();
       this.#ended.signal.addEventListener('abort', stop);
       let silence;
@@ -248,13 +287,28 @@ class Directory {
 /** A cluster of musterd, which keeps a registry of nodes. */
 class Cluster {
   #servers;
+  #joining = 0;
+  #directory; // One for all that are joining: servers allow few watches.
 
   constructor(servers, files) {
     this.#servers = new Servers(servers, files);
   }
 
-  register(node, options) {
-    return Membership.join(this.#servers, node, options);
+  async register(node, options = {}) {
+    toWire(node, ''); // Mistakes come first.
+    this.#joining += 1;
+    try {
+      this.#directory ??= Directory.begin(this.#servers);
+      await this.#directory.ready(options);
+      return await Membership.join(this.#servers, node, this.#directory, options);
+    } finally {
+      this.#joining -= 1;
+      if (this.#joining === 0) {
+        const directory = this.#directory;
+        this.#directory = undefined;
+        await directory.close();
+      }
+    }
   }
 
   follow(options) {

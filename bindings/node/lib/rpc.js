@@ -5,6 +5,8 @@ const os = require('node:os');
 const {Campaign} = require('./campaign');
 const {now} = require('./clock');
 const {MusterError, fromStatus} = require('./errors');
+const {Holders} = require('./holders');
+const {RpcLock} = require('./rpc_lock');
 const {Servers} = require('./servers');
 const {Waiters, milliseconds} = require('./wait');
 
@@ -19,51 +21,6 @@ function usualId() {
   const id = `${os.hostname()}-${process.pid}`.replace(/[^\w.:@-]/g, '-').slice(-100);
   unnamed += 1;
   return unnamed === 1 ? id : `${id}-${unnamed}`;
-}
-
-/** What becomes of the work under a term or a lock: asked to stop, and closed. */
-class Holders {
-  #each = new Set();
-  #none = new Waiters();
-
-  get some() {
-    return this.#each.size > 0;
-  }
-
-  /** `valid()` and `left()` as the owner says; `gone()` is called when it is closed. */
-  add(token, valid, left, gone) {
-    const one = {stops: new Set(), stopped: false};
-    this.#each.add(one);
-    return {
-      token,
-      valid,
-      left,
-      watch: (stop) => {
-        if (one.stopped) stop();
-        else one.stops.add(stop);
-        return () => one.stops.delete(stop);
-      },
-      close: async () => {
-        if (!this.#each.delete(one)) return;
-        if (!this.some) this.#none.resolve(() => undefined);
-        await gone();
-      },
-    };
-  }
-
-  stop() {
-    for (const one of this.#each) {
-      one.stopped = true;
-      for (const each of one.stops) each();
-      one.stops.clear();
-    }
-  }
-
-  /** True once all are closed; false if that takes longer than `ms`. */
-  closed(ms) {
-    if (!this.some) return Promise.resolve(true);
-    return this.#none.wait({timeout: ms}, () => new Error('late')).then(() => true, () => false);
-  }
 }
 
 /** One part in one election. */
@@ -347,6 +304,15 @@ class Rpc {
     const lease_ms = milliseconds(lease, 1);
     if (!campaigns) return new Watcher(this.#servers, {name, prefix: this.#prefix});
     return new Candidate(this.#servers, this.#prefix, name, {id, value, lease: lease_ms, exitsOnOverrun});
+  }
+
+  async lock(name, {ttl = 6000, permits = 0, shared, timeout, signal}) {
+    if (!Number.isInteger(permits) || permits < 0 || permits >= 2 ** 32) {
+      throw new MusterError('INVALID', `lock ${name}: ${permits} is no number of permits`);
+    }
+    signal?.throwIfAborted();
+    const wait = timeout === undefined ? undefined : milliseconds(timeout, 0);
+    return RpcLock.take(this.#servers, this.#prefix, name, {ttl: milliseconds(ttl, 1), permits, shared, timeout: wait, signal});
   }
 
   async close() {

@@ -92,15 +92,17 @@ class Servers {
   /**
    * The answer to a unary call, of whichever server gives one within the time. `repeatable`: doing it twice is
    * harmless; other calls that may have been done fail with AMBIGUOUS. The error names the server that was asked last.
+   * `attempt`: the time that one server has. `sending(at)` is called before each request is sent.
    */
-  async call(service, method, request, {repeatable = true, within = 10000, signal} = {}) {
+  async call(service, method, request, {repeatable = true, within = 10000, attempt = ATTEMPT_MS, signal, sending} = {}) {
     const limit = now() + within;
     let redirected;
     for (let wait = PAUSE_MS; ; wait = Math.min(2 * wait, PAUSE_MAX_MS)) {
       signal?.throwIfAborted();
       const address = redirected ?? this.address;
       try {
-        return await this.#once(address, service, method, request, Math.min(ATTEMPT_MS, limit - now()), signal);
+        sending?.(now());
+        return await this.#once(address, service, method, request, Math.min(attempt, limit - now()), signal);
       } catch (failed) {
         signal?.throwIfAborted();
         if (failed.code === undefined || failed instanceof MusterError) throw failed;

@@ -30,10 +30,17 @@ import fs from 'node:fs';
 import * as muster from 'muster';
 
 const [store, server] = process.argv.slice(2);
-for (const address of [store, `muster://${server}/app`]) {
+for (const address of [store, `muster://${server}/app`, `grpc://${server}/other`]) {
   await muster.lead(address, 'report', (term) => assert(term.valid && term.token === 1), {timeout: 30000});
   await muster.lock(address, 'm', (lock) => assert(lock.valid), {timeout: 30000});
 }
+const cluster = new muster.Cluster(server);
+const membership = await cluster.register({id: 'n1', address: '127.0.0.1', port: 7000}, {timeout: 30000});
+const directory = await cluster.follow({timeout: 30000});
+assert.deepEqual(directory.owners('key').map(({id}) => id), ['n1']);
+await directory.close();
+await membership.close();
+cluster.close();
 const loaded = fs.readFileSync('/proc/self/maps', 'utf8').split('\n').map((line) => line.split(' ').at(-1));
 const ours = loaded.filter((path) => path.includes('/node_modules/muster/native/'));
 assert(ours.some((path) => path.includes('libmuster')) && ours.some((path) => path.includes('protobuf')), ours.join());

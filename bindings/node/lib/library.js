@@ -4,8 +4,10 @@ const {MusterError} = require('./errors');
 const {Handle, call, callInTurn, native, takeError} = require('./native');
 const {milliseconds, pause} = require('./wait');
 
-/** A wait in the library blocks a thread, of which Node has few. So the library is asked again, at most as rarely. */
+/** A wait in the library blocks a thread, of which Node has few. So it is asked again, in the end as rarely as this. */
 const ASK_EVERY_MS = 50;
+/** For who waits to lead, which may take weeks: a successor comes this much later. */
+const ASK_LEADERSHIP_EVERY_MS = 200;
 
 const text = (value) => {
   if (value === undefined || value === null) return null;
@@ -14,9 +16,9 @@ const text = (value) => {
 };
 
 /** What `ask` returns once it does not throw a timeout any more. */
-async function answerOf(ask, {timeout, signal} = {}) {
+async function answerOf(ask, {timeout, signal} = {}, every = ASK_EVERY_MS) {
   const limit = timeout === undefined ? Infinity : performance.now() + milliseconds(timeout, 0);
-  for (let wait = 1; ; wait = Math.min(2 * wait, ASK_EVERY_MS)) {
+  for (let wait = 1; ; wait = Math.min(2 * wait, every)) {
     signal?.throwIfAborted();
     try {
       return ask();
@@ -70,7 +72,7 @@ class Candidate {
   }
 
   async wait(options) {
-    const pointer = await answerOf(() => this.#handle.call('leadership_wait', 0), options);
+    const pointer = await answerOf(() => this.#handle.call('leadership_wait', 0), options, ASK_LEADERSHIP_EVERY_MS);
     return new Held(new Handle('term', pointer, 'term_free'), this);
   }
 

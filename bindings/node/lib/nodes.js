@@ -19,8 +19,9 @@ const SILENCE_MS = 75000;
 const TYPES = {frontend: 'NODE_TYPE_FRONTEND', metadata: 'NODE_TYPE_METADATA', object: 'NODE_TYPE_OBJECT'};
 
 function toWire({id, address, port, service = 'object', weight = 1}, generation) {
-  if (!Number.isInteger(port) || port < 1 || port > 65535) throw new MusterError('INVALID', `node ${id}: ${port} is no port`);
-  if (!Number.isInteger(weight) || weight < 1) throw new MusterError('INVALID', `node ${id}: ${weight} is no weight`);
+  const wrong = (what) => new MusterError('INVALID', `node ${id}: ${what}`);
+  if (!Number.isInteger(port) || port < 1 || port > 65535) throw wrong(`${port} is no port`);
+  if (!Number.isInteger(weight) || weight < 1) throw wrong(`${weight} is no weight`);
   const kind = TYPES[service] ? {type: TYPES[service]} : {service};
   return {id, address, port, ...kind, weight, generation_id: generation};
 }
@@ -97,7 +98,8 @@ class Membership {
       } catch (error) {
         if (signal.aborted) return;
         if (error.replaced) {
-          this.#replaced.abort(new MusterError('CONFLICT', `another process has registered ${this.#wanted.id}: ${error.message}`));
+          const words = `another process has registered ${this.#wanted.id}: ${error.message}`;
+          this.#replaced.abort(new MusterError('CONFLICT', words));
           return;
         }
         lost ||= error.code === 'NOT_FOUND' || error.code === 'CONFLICT';

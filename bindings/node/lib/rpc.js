@@ -259,7 +259,8 @@ class Watcher {
   }
 
   wait(options = {}) {
-    return this.#waiters.wait(options, () => new MusterError('TIMEOUT', `this process does not campaign for ${this.#request.name}`));
+    const words = `this process does not campaign for ${this.#request.name}`;
+    return this.#waiters.wait(options, () => new MusterError('TIMEOUT', words));
   }
 
   leader() {
@@ -312,7 +313,8 @@ class Rpc {
     }
     signal?.throwIfAborted();
     const wait = timeout === undefined ? undefined : milliseconds(timeout, 0);
-    return RpcLock.take(this.#servers, this.#prefix, name, {ttl: milliseconds(ttl, 1), permits, shared, timeout: wait, signal});
+    const wish = {ttl: milliseconds(ttl, 1), permits, shared, timeout: wait, signal};
+    return RpcLock.take(this.#servers, this.#prefix, name, wish);
   }
 
   async close() {

@@ -79,7 +79,8 @@ class Servers {
 
   #once(address, service, method, request, deadline, signal) {
     return new Promise((resolve, reject) => {
-      const call = this.client(service, address)[method](request, {deadline: Date.now() + deadline}, (error, answer) => {
+      const options = {deadline: Date.now() + deadline};
+      const call = this.client(service, address)[method](request, options, (error, answer) => {
         signal?.removeEventListener('abort', cancel);
         if (error) reject(error);
         else resolve(answer);
@@ -94,7 +95,8 @@ class Servers {
    * harmless; other calls that may have been done fail with AMBIGUOUS. The error names the server that was asked last.
    * `attempt`: the time that one server has. `sending(at)` is called before each request is sent.
    */
-  async call(service, method, request, {repeatable = true, within = 10000, attempt = ATTEMPT_MS, signal, sending} = {}) {
+  async call(service, method, request, options = {}) {
+    const {repeatable = true, within = 10000, attempt = ATTEMPT_MS, signal, sending} = options;
     const limit = now() + within;
     let redirected;
     for (let wait = PAUSE_MS; ; wait = Math.min(2 * wait, PAUSE_MAX_MS)) {

@@ -36,7 +36,8 @@ class Waiters {
         act(value);
       };
       const aborted = () => over(reject, signal.reason);
-      const timer = timeout === undefined ? undefined : setTimeout(() => over(reject, late()), milliseconds(timeout, 0));
+      const expire = () => over(reject, late());
+      const timer = timeout === undefined ? undefined : setTimeout(expire, milliseconds(timeout, 0));
       const one = {resolve: (value) => over(resolve, value), reject: (error) => over(reject, error)};
       signal?.addEventListener('abort', aborted);
       this.#waiting.add(one);

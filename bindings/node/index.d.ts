@@ -138,8 +138,10 @@ export interface NodeWanted {
   /** An IP address or a host name. */
   address: string;
   port: number;
-  /** What it is: `frontend`, `metadata` or `object` (the default). */
+  /** What it is, by a name: lower-case letters, digits and hyphens. Default: `object`. */
   service?: string;
+  /** At most 32 names with values, which everybody sees. */
+  tags?: Record<string, string>;
   /** Its share of the keys. Default: 1. */
   weight?: number;
 }
@@ -150,6 +152,7 @@ export interface Node {
   readonly address: string;
   readonly port: number;
   readonly service: string;
+  readonly tags: Readonly<Record<string, string>>;
   readonly weight: number;
   /** Of the process that registered it: another one each time. */
   readonly generation: string;
@@ -166,6 +169,11 @@ export class Membership implements AsyncDisposable {
   /** Deregisters the node. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface FollowOptions extends WaitOptions {
+  /** Only nodes of this service, on a ring of their own. Default: `frontend`, `metadata` and `object`, on one ring. */
+  service?: string;
 }
 
 /** Follows the nodes of a cluster, until close(). */
@@ -194,7 +202,7 @@ export class Cluster implements Disposable {
   /** Resolves when the node is registered and ACTIVE; TIMEOUT after 10 s. */
   register(node: NodeWanted, options?: WaitOptions): Promise<Membership>;
   /** Resolves when the nodes are known; TIMEOUT after 10 s. */
-  follow(options?: WaitOptions): Promise<Directory>;
+  follow(options?: FollowOptions): Promise<Directory>;
   close(): void;
   [Symbol.dispose](): void;
 }

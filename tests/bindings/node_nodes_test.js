@@ -24,7 +24,7 @@ test('nodes are registered, found and gone', async (t) => {
   assert.equal(owners.length, 3);
   assert.deepEqual(directory.owners('hello', 1), owners.slice(0, 1));
   assert.deepEqual({...owners[0], id: '', port: 0, generation: ''},
-      {id: '', address: '127.0.0.1', port: 0, service: 'object', weight: 1, generation: '', state: 'ACTIVE'});
+      {id: '', address: '127.0.0.1', port: 0, service: 'object', tags: {}, weight: 1, generation: '', state: 'ACTIVE'});
   assert(directory.has(owners[0].id, owners[0].generation) && !directory.has(owners[0].id, 'another'));
   const later = await made.follow(); // From a full topology.
   assert.deepEqual(later.nodes(), directory.nodes());
@@ -49,6 +49,27 @@ test('changed() resolves after a change, and not before', async (t) => {
   const closed = assert.rejects(directory.changed(), {code: 'CANCELLED'});
   await directory.close();
   await closed;
+});
+
+test('each service has its nodes, and a ring of its own', async (t) => {
+  const {made} = await cluster(t);
+  const tags = {zone: 'a', version: '1.2'};
+  const members = await Promise.all([
+    made.register({id: 'r1', address: 'h1', port: 1, service: 'report', tags}),
+    made.register({id: 'r2', address: 'h1', port: 2, service: 'report'}),
+    made.register({id: 'o1', address: 'h1', port: 3}),
+  ]);
+  const reports = await made.follow({service: 'report'});
+  const others = await made.follow();
+  assert.deepEqual(reports.nodes().map(({id, service, tags}) => [id, service, tags]),
+      [['r1', 'report', tags], ['r2', 'report', {}]]);
+  assert.deepEqual(reports.owners('key').map(({id}) => id).sort(), ['r1', 'r2']);
+  assert.deepEqual(others.owners('key').map(({id}) => id), ['o1']);
+  await members[0].close();
+  await eventually(() => reports.nodes().length === 1);
+  await rejection(made.follow({service: '*'}), 'INVALID');
+  await rejection(made.follow({service: 'No such'}), 'INVALID');
+  await Promise.all([reports.close(), others.close(), members[1].close(), members[2].close()]);
 });
 
 test('a process learns that another one has registered its node', async (t) => {

@@ -18,18 +18,18 @@ const SILENCE_MS = 75000;
 /** Services that had numbers before services had names. */
 const TYPES = {frontend: 'NODE_TYPE_FRONTEND', metadata: 'NODE_TYPE_METADATA', object: 'NODE_TYPE_OBJECT'};
 
-function toWire({id, address, port, service = 'object', weight = 1}, generation) {
+function toWire({id, address, port, service = 'object', tags = {}, weight = 1}, generation) {
   const wrong = (what) => new MusterError('INVALID', `node ${id}: ${what}`);
   if (!Number.isInteger(port) || port < 1 || port > 65535) throw wrong(`${port} is no port`);
   if (!Number.isInteger(weight) || weight < 1) throw wrong(`${weight} is no weight`);
   const kind = TYPES[service] ? {type: TYPES[service]} : {service};
-  return {id, address, port, ...kind, weight, generation_id: generation};
+  return {id, address, port, ...kind, tags, weight, generation_id: generation};
 }
 
 function fromWire(node) {
   const [service] = Object.entries(TYPES).find(([, type]) => type === node.type) ?? [node.service];
   const {id, address, port, weight, generation_id: generation} = node;
-  return Object.freeze({id, address, port, service, weight, generation,
+  return Object.freeze({id, address, port, service, tags: Object.freeze({...node.tags}), weight, generation,
     state: node.state.replace('NODE_STATE_', '')});
 }
 
@@ -133,6 +133,7 @@ class Membership {
 /** Follows the nodes of a cluster, until close(). */
 class Directory {
   #servers;
+  #service;
   #nodes = new Map();
   #ringConfig;
   #ring;
@@ -144,9 +145,9 @@ class Directory {
   #failed; // Nothing follows any more.
   #news = new Waiters();
 
-  static async follow(servers, options) {
-    const directory = new Directory();
-    directory.#begin(servers);
+  static async follow(servers, {service = '', ...options} = {}) {
+    if (service === '*') throw new MusterError('INVALID', 'name one service: each has a ring of its own');
+    const directory = Directory.begin(servers, service);
     try {
       await directory.ready(options);
       return directory;
@@ -156,19 +157,16 @@ class Directory {
     }
   }
 
-  /** One that need not be ready yet. */
-  static begin(servers) {
+  /** One that need not be ready yet. `service`: '' stands for those that have types, '*' for all. */
+  static begin(servers, service) {
     const directory = new Directory();
-    directory.#begin(servers);
-    return directory;
-  }
-
-  #begin(servers) {
-    this.#servers = servers;
-    this.#following = this.#follow().catch((error) => {
-      this.#failed = error;
-      this.#news.reject(error);
+    directory.#servers = servers;
+    directory.#service = service;
+    directory.#following = directory.#follow().catch((error) => {
+      directory.#failed = error;
+      directory.#news.reject(error);
     });
+    return directory;
   }
 
   async ready({timeout = WITHIN_MS, signal} = {}) {
@@ -224,7 +222,7 @@ class Directory {
   #watch(address, progress) {
     return new Promise((resolve) => {
       const call = this.#servers.client('CoordinatorService', address).WatchTopology(
-          {since_version: this.#version, history: this.#history});
+          {since_version: this.#version, history: this.#history, service: this.#service});
       const stop = () => call.cancel();
       this.#ended.signal.addEventListener('abort', stop);
       let silence;
@@ -300,7 +298,7 @@ class Cluster {
     toWire(node, ''); // Mistakes come first.
     this.#joining += 1;
     try {
-      this.#directory ??= Directory.begin(this.#servers);
+      this.#directory ??= Directory.begin(this.#servers, '*');
       await this.#directory.ready(options);
       return await Membership.join(this.#servers, node, this.#directory, options);
     } finally {

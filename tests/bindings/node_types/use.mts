@@ -10,8 +10,8 @@ export async function program(signal: AbortSignal): Promise<number> {
   const token: number = await muster.lead(arbiter, 'report', (each) => each.token, {signal});
   await muster.lock('file:///srv/app', 'm', async (each: muster.Term) => each.valid, {shared: true});
   using cluster = new muster.Cluster('h1:9000,h2:9000', {caFile: 'a', certFile: 'b', keyFile: 'c'});
-  await using membership = await cluster.register({id: 'n', address: 'h', port: 1, weight: 2}, {timeout: 1000});
-  await using directory = await cluster.follow({signal: membership.signal});
+  await using membership = await cluster.register({id: 'n', address: 'h', port: 1, weight: 2, service: 'report', tags: {zone: 'a'}}, {timeout: 1000});
+  await using directory = await cluster.follow({service: 'report', signal: membership.signal});
   const owner: muster.Node | undefined = directory.owners('key', 1)[0];
   // @ts-expect-error: a node has a port.
   await cluster.register({id: 'n', address: owner?.address ?? ''});

@@ -6,6 +6,7 @@ usage: python_test.py LIBMUSTER MUSTERD [unittest options]
 import asyncio
 import concurrent.futures
 import gc
+import json
 import os
 import pathlib
 import signal
@@ -255,6 +256,14 @@ class NodesTest(ServerScene):
                          muster.Node("n", "127.0.0.1", 70000), muster.Node("n", "127.0.0.1", 0)):
                 with self.assertRaises(muster.InvalidError):
                     muster.Membership(cluster, node)
+
+
+class VectorsTest(unittest.TestCase):
+    def test_every_error_of_the_vectors_has_a_code(self):
+        cases = json.loads((PACKAGE.parent / "vectors.json").read_text(encoding="utf-8"))["errors"]
+        names = {case[effect] for case in cases for effect in ("read", "write")}
+        self.assertGreater(len(names), 8)
+        self.assertLessEqual(names, {code.name for code in muster.Code})
 
 
 class ExamplesTest(ServerScene):

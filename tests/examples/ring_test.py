@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 """Compares the hash rings of examples/ring with the test vectors, and docs/formats.md with them."""
+import importlib.util
+import json
 import pathlib
 import re
 import subprocess
@@ -24,6 +26,17 @@ class RingTest(unittest.TestCase):
                 done = self.run_check(command, VECTORS)
                 self.assertEqual((done.returncode, done.stdout), (0, "70 vectors agree\n"),
                                  done.stderr)
+
+    def test_the_vectors_of_all_languages(self):
+        found = importlib.util.spec_from_file_location("ring", RING / "ring.py")
+        module = importlib.util.module_from_spec(found)
+        found.loader.exec_module(module)
+        cases = json.loads((SOURCE / "bindings/vectors.json").read_text(encoding="utf-8"))["ring"]
+        self.assertGreater(len(cases), 5)
+        for case in cases:
+            ring = module.Ring(case["weights"], case["virtual_nodes"], case["replication"])
+            for key, owners in case["owners"].items():
+                self.assertEqual(ring.owners(key), owners, key)
 
     def test_a_wrong_vector_is_found(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# ./dev package: the Debian packages, the tarball, the Python wheel, and what they are made of.
+# ./dev package: the Debian packages, the tarball, the packages for Python and Node, and what they are made of.
 
 # write_sbom BUILD_DIRECTORY: sbom.spdx.json, there; cpack and the tarball take it from there. It takes a while,
 # so that a list which is newer than all it depends on is kept.
@@ -53,13 +53,24 @@ make_wheel() {
   packaging/wheel/make.sh "$dir" "$2"
 }
 
-# run_package [deb|tarball|wheel…]: the Debian packages unless told otherwise. They come first, as they begin with
+# make_npm PRESET DIRECTORY: leaves alone what else is there, save older npm tarballs.
+make_npm() {
+  local dir
+  dir=$(build_dir "$1")
+  build_preset "$1" muster musterd muster-guardian muster_shared || return
+  mkdir -p "$2"
+  rm -f "$2"/muster-*.tgz
+  write_sbom "$dir" || return
+  packaging/npm/make.sh "$dir" "$2"
+}
+
+# run_package [deb|tarball|wheel|npm…]: the Debian packages unless told otherwise. They come first, as they begin with
 # an empty directory.
 run_package() {
   local kind
   for kind in "$@"; do
-    [[ $kind == deb || $kind == tarball || $kind == wheel ]] ||
-      die "no package is named \"$kind\"; there are: deb tarball wheel"
+    [[ $kind == deb || $kind == tarball || $kind == wheel || $kind == npm ]] ||
+      die "no package is named \"$kind\"; there are: deb tarball wheel npm"
   done
   if (($# == 0)) || [[ " $* " == *" deb "* ]]; then
     step "packages" make_packages release build/packages && ls -l build/packages/*.deb || return
@@ -69,5 +80,8 @@ run_package() {
   fi
   if [[ " $* " == *" wheel "* ]]; then
     step "wheel" make_wheel release build/packages && ls -l build/packages/*.whl || return
+  fi
+  if [[ " $* " == *" npm "* ]]; then
+    step "npm" make_npm release build/packages && ls -l build/packages/*.tgz || return
   fi
 }

@@ -100,6 +100,7 @@ suite_packages() {
   make_packages dev build/packages-dev && make_tarball dev build/packages-dev &&
     tests/packaging/tarball_test.sh build/packages-dev/*.tar.gz &&
     make_wheel dev build/packages-dev && tests/packaging/wheel_test.sh build/packages-dev/*.whl &&
+    make_npm dev build/packages-dev && tests/packaging/npm_test.sh build/packages-dev/*.tgz build/bin &&
     build_preset dev musterd_next &&
     tests/packaging/chroot_test.sh build/packages-dev build/bin
 }

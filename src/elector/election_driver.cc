@@ -95,7 +95,11 @@ void ElectionDriver::send(WriteState request) {
   LeaderState& state = request.state;
   // Times for people are taken at the send, like the one that counts.
   state.written_at = loop_.wall_now();
-  if (state.leader && state.epoch != elected_.epoch) elected_ = {state.epoch, state.written_at};
+  const auto& last = election_.last_state();
+  const bool goes_on = last && last->leader == state.leader && last->epoch == state.epoch;
+  if (state.leader && state.epoch != elected_.epoch) {
+    elected_ = {state.epoch, goes_on ? last->elected_at : state.written_at};
+  }
   if (state.epoch == elected_.epoch) state.elected_at = elected_.at;
   state.elected_by = config_.id.value();
   state.leader_pod = options_.pod;

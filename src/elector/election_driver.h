@@ -45,6 +45,8 @@ class ElectionDriver {
   void resign(ResignOptions options) { perform(election_.resign(std::move(options), loop_.now())); }
   void set_eligible(bool eligible) { perform(election_.set_eligible(eligible, loop_.now())); }
   void rise_above(Epoch epoch) { election_.rise_above(epoch); }
+  /// The term's owner, who is elsewhere, has sent a beat.
+  void told(std::uint64_t beat) { perform(election_.told(beat, loop_.now())); }
   /// The store reports a change: read now.
   void nudge();
 

@@ -19,6 +19,8 @@ LockMachine::Config machine_config(const LockTaker::Options& options, Random& ra
   config.shape = options.shape;
   config.writes = options.writes;
   config.first = static_cast<std::uint32_t>(1 + random.below(options.shape.permits));
+  config.resumes = !options.resumed.empty();
+  if (config.resumes && !options.writes) config.first = options.resumed.front().permit;
   config.once = options.once;
   config.give_up_at = options.give_up_at;
   return config;
@@ -151,7 +153,7 @@ void LockTaker::arm() {
   const MonoTime due = begun_ ? machine_.wake_at() : options_.give_up_at;
   if (due == MonoTime::max()) return timer_.cancel();
   timer_.arm(due, [this] {
-    if (!begun_) return release();
+    if (!begun_) return stop();
     perform(machine_.wake(loop_.now()));
   });
 }
@@ -164,7 +166,9 @@ void LockTaker::conduct(std::uint32_t permit, bool eligible) {
   }
   ElectionConfig config;
   config.id = options_.holder;
-  config.incarnation = Incarnation(random_.uuid());
+  config.incarnation = options_.session.value_or(Incarnation(random_.uuid()));
+  config.renews_when_told = options_.session.has_value();
+  config.resumed = resumed(permit);
   config.terms.lease = options_.ttl;
   config.interval = interval_;
   config.jitter = interval_ / 5;
@@ -188,12 +192,31 @@ void LockTaker::conduct(std::uint32_t permit, bool eligible) {
       std::make_unique<ElectionDriver>(loop_, store_, std::move(config), std::move(driver),
                                        std::move(hooks), Random(random_.next()));
   if (!eligible) part.driver->set_eligible(false);
+  // Being told begins, too, and before the first answer.
+  if (beat_ > 0) return part.driver->told(beat_);
   part.driver->start();
+}
+
+std::optional<Epoch> LockTaker::resumed(std::uint32_t permit) const {
+  for (const HeldPermit& each : options_.resumed) {
+    if (each.permit == permit) return each.epoch;
+  }
+  return {};
+}
+
+void LockTaker::told() {
+  ++beat_;
+  for (Part& part : parts_) {
+    if (part.driver && !ending_) part.driver->told(beat_);
+  }
 }
 
 void LockTaker::act(const LockMachine::GiveBack& action) {
   ResignOptions options;
   options.stop = true;
+  // A holder elsewhere may not have heard yet that the lock is lost.
+  const bool may_be_relied_on = guard_ || !options_.resumed.empty();
+  options.without_receipt = options_.session && may_be_relied_on && !done_;
   parts_[action.permit].driver->resign(std::move(options));
 }
 
@@ -204,7 +227,9 @@ void LockTaker::act(const LockMachine::Held& action) {
 }
 
 void LockTaker::act(const LockMachine::Extended& action) {
-  if (guard_) guard_->extend(action.until);
+  if (!guard_) return;
+  guard_->extend(action.until);
+  if (hooks_.on_renewed) hooks_.on_renewed(action.until);
 }
 
 void LockTaker::act(const LockMachine::Lost& action) {
@@ -307,10 +332,15 @@ void LockTaker::given_back(std::uint32_t permit, bool released) {
 void LockTaker::fail(Error error) {
   if (ending_) return;
   failed_ = std::move(error);
-  release();
+  stop();
 }
 
 void LockTaker::release() {
+  done_ = true;
+  stop();
+}
+
+void LockTaker::stop() {
   if (ending_) return;
   if (guard_ && !guard_->valid()) failed_ = lost_error(options_.name, LossReason::kExpired);
   if (guard_) guard_->close();

@@ -34,6 +34,13 @@ class LockTaker {
     MonoTime give_up_at = MonoTime::max();
     WorkerId holder;  ///< For people.
     std::string host;
+    /// The holder is elsewhere and counts the ttl by its own clock; this is its incarnation. The
+    /// lock is renewed when told() says so, and for no other reason, and is taken only while
+    /// told() is called. What may be held is given back only by release(): otherwise it expires.
+    std::optional<Incarnation> session{};
+    /// The session holds these permits since those epochs: go on with them, or end. Requires:
+    /// `session`.
+    std::vector<HeldPermit> resumed{};
   };
   struct Deps {
     Loop& loop;
@@ -46,6 +53,8 @@ class LockTaker {
   struct Hooks {
     /// The guard is valid as long as the lock is held; its epoch is the token.
     std::function<void(std::shared_ptr<const LeaseGuard>)> on_held;
+    /// The lock is held until then. May be empty.
+    std::function<void(MonoTime until)> on_renewed{};
     /// The lock was held, and was lost without release().
     std::function<void(const Error&)> on_lost;
     /// The last call: nothing is held or competed for. An error says why the lock was never held,
@@ -63,6 +72,10 @@ class LockTaker {
   [[nodiscard]] static Status validate(const Options& options);
 
   void start();
+  /// The holder has sent a request: renew, or try to take the lock. Requires: Options::session.
+  void told();
+  /// The permits that the lock is held by.
+  [[nodiscard]] std::vector<HeldPermit> holds_by() const { return machine_.holds_by(); }
   /// Unlocks, or ends the attempt. Calls on_end within two request timeouts.
   void release();
   /// The last failure of the store, in words; empty if there was none.
@@ -97,7 +110,9 @@ class LockTaker {
   void drop(std::uint32_t permit);
   void follow();
   void look_at(std::uint32_t permit);
+  [[nodiscard]] std::optional<Epoch> resumed(std::uint32_t permit) const;
   void fail(Error error);
+  void stop();
   void begin_to_end();
   void end(std::optional<Status> how);
   void arm();
@@ -120,8 +135,10 @@ class LockTaker {
   StoreFailures failures_;
   std::string trouble_;
   std::optional<Error> failed_;
-  Timer timer_;        ///< For the machine.
-  Timer retry_timer_;  ///< Before the machine has begun; later it bounds the end.
+  Timer timer_;             ///< For the machine.
+  Timer retry_timer_;       ///< Before the machine has begun; later it bounds the end.
+  std::uint64_t beat_ = 0;  ///< How often told() was called.
+  bool done_ = false;       ///< release() was called: nobody relies on the lock any more.
   bool begun_ = false;
   bool ending_ = false;
   bool ended_ = false;

@@ -219,5 +219,78 @@ TEST_F(LockTakerTest, WhatIsWrongIsNamed) {
   EXPECT_TRUE(LockTaker::validate(wrong).is(Errc::kInvalid));
 }
 
+/// The holder is elsewhere, as for a server that takes locks for its clients.
+LockTaker::Options of_session(LockTaker::Options options) {
+  options.session = Incarnation("session-1");
+  return options;
+}
+
+TEST_F(LockTakerTest, ALockOfAHolderElsewhereIsRenewedOnlyWhenTold) {
+  auto holds = begin(of_session(options()));
+  holds->taker->told();
+  run(2s);
+  ASSERT_TRUE(holds->holds());
+  const std::uint64_t before = store_.calls();
+  run(4s);
+  EXPECT_EQ(store_.calls(), before);
+  holds->taker->told();
+  run(1s);
+  EXPECT_EQ(store_.calls(), before + 1);
+  EXPECT_GT(holds->guard->deadline(), process_.now() + 7s);
+  run(8s);
+  EXPECT_FALSE(holds->holds());
+  EXPECT_TRUE(holds->lost);
+}
+
+TEST_F(LockTakerTest, ALockOfAHolderElsewhereIsNotTakenWhileItIsSilent) {
+  auto silent = begin(of_session(options()));
+  run(20s);
+  EXPECT_FALSE(silent->guard);
+  silent->taker->told();
+  run(2s);
+  EXPECT_TRUE(silent->holds());
+}
+
+// The holder counts by a clock that may be slower.
+TEST_F(LockTakerTest, WhatAHolderElsewhereMayStillHoldIsNotGivenBack) {
+  auto holds = begin(of_session(options()));
+  holds->taker->told();
+  run(1s);
+  ASSERT_TRUE(holds->holds());
+  const auto& state = NamespaceKeys::below(LockKeys("m").permit(1)).state;
+  run(kTtl);
+  ASSERT_TRUE(holds->lost && holds->ended);
+  EXPECT_EQ(decode_leader_state(shared_->objects->entries().at(state).body)->leader, WorkerId("p"));
+}
+
+TEST_F(LockTakerTest, ALockGoesOnWithItsTokenAfterItsTakerIsGone) {
+  LockTaker::Options writes = of_session(options({LockKind::kReadWrite, 3}));
+  writes.writes = true;
+  auto gone = begin(writes);
+  gone->taker->told();
+  run(2s);
+  ASSERT_TRUE(gone->holds());
+  const Epoch token = gone->guard->epoch();
+  writes.resumed = gone->taker->holds_by();
+  EXPECT_EQ(writes.resumed.size(), 4U);
+  gone->taker.reset();
+  run(5s);
+  auto next = begin(writes);
+  next->taker->told();
+  run(1s);
+  ASSERT_TRUE(next->holds());
+  EXPECT_EQ(next->guard->epoch(), token);
+  EXPECT_EQ(next->taker->holds_by(), writes.resumed);
+  next->taker->release();
+  run(1s);
+  EXPECT_TRUE(next->how && next->how->ok());
+
+  auto late = begin(writes);
+  late->taker->told();
+  run(1s);
+  EXPECT_TRUE(late->ended) << "it was released, and is not taken anew";
+  EXPECT_FALSE(late->guard);
+}
+
 }  // namespace
 }  // namespace muster

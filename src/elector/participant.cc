@@ -9,12 +9,14 @@ namespace {
 ElectionConfig election_config(const Participant::Options& options, Random& random) {
   ElectionConfig config;
   config.id = options.id;
-  config.incarnation = Incarnation(random.uuid());
+  config.incarnation = options.incarnation.value_or(Incarnation(random.uuid()));
   config.terms = options.terms;
   config.interval = options.heartbeat_interval;
   config.jitter = options.heartbeat_jitter;
   config.retry_wait = std::min<Duration>(1s, options.terms.lease / 15);
   config.turn_wait = config.retry_wait;
+  config.renews_when_told = options.renews_when_told;
+  config.resumed = options.resumed;
   return config;
 }
 

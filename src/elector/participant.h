@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -71,6 +72,10 @@ class Participant {
     /// These lists come often enough to show a leader its commands; otherwise it reads
     /// `control.json` with each heartbeat.
     bool list_shows_commands = false;
+    /// The term's owner is elsewhere: as in ElectionConfig. Its incarnation is its own.
+    bool renews_when_told = false;
+    std::optional<Incarnation> incarnation;  ///< Empty: a new one.
+    std::optional<Epoch> resumed;
   };
   struct Deps {
     Loop& loop;
@@ -109,6 +114,8 @@ class Participant {
   void tell_outage(const Outage& outage) { registration_.report(outage); }
   /// Reads the state now, or renews.
   void nudge() { driver_.nudge(); }
+  /// The term's owner has sent a beat. Requires: Options::renews_when_told.
+  void told(std::uint64_t beat) { driver_.told(beat); }
   /// Reads `control.json` now.
   void look_for_commands() { control_.look(); }
   /// Logs a failed request of the store, throttled, with `where` before its own fields. `told`: the

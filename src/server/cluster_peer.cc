@@ -66,12 +66,14 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
                     [this](const std::vector<membership::Event>& events) {
                       topology_hub_.publish(events);
                       store_hub_.publish();
+                      cluster_.changed();
                       observer_.applied(events);
                     },
                 .reloaded =
                     [this] {
                       topology_hub_.reset();
                       store_hub_.publish();
+                      cluster_.changed();
                       observer_.reloaded();
                     },
                 .deposed =
@@ -147,6 +149,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       store_hub_(loop_, replica_.state(), {}),
       coordinator_(cluster_, topology_hub_),
       stores_(cluster_, store_hub_),
+      elections_(cluster_, [this] { return Random(random_.next()); }),
+      locks_(cluster_, [this] { return Random(random_.next()); }),
       admin_(cluster_, config_.id, in_common(config_),
              {.step_down =
                   [this](std::optional<WorkerId> to, const std::string& why) {
@@ -167,6 +171,8 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       health_timer_(loop_) {
   coordinator_.add_to(router_);
   stores_.add_to(router_);
+  elections_.add_to(router_);
+  locks_.add_to(router_);
   admin_.add_to(router_);
   explanations_.add_to(router_);
 }
@@ -183,7 +189,11 @@ void ClusterPeer::show() {
                     .lease_left = [this] { return term_.lease_left(); },
                     .held = [this] { return term_.held(); },
                     .sightings = [this] { return sightings(); },
-                    .engine_trouble = [this] { return candidate_.store_trouble(); }});
+                    .engine_trouble = [this] { return candidate_.store_trouble(); },
+                    .campaigns = [this] { return elections_.campaigns(); },
+                    .campaigns_leading = [this] { return elections_.leading(); },
+                    .locks_held = [this] { return locks_.holding(); },
+                    .locks_waited_for = [this] { return locks_.waiting(); }});
 }
 
 void ClusterPeer::watch_election(const telemetry::Event& event) {
@@ -323,6 +333,8 @@ void ClusterPeer::stop(std::function<void()> done) {
   set_serving_(false);
   topology_hub_.close();
   store_hub_.close();
+  elections_.close();
+  locks_.close();
   term_.resign_because("it was asked to stop");
   candidate_.stop(std::move(done));
 }

@@ -16,6 +16,8 @@
 #include "server/api/admin_service.h"
 #include "server/api/cluster.h"
 #include "server/api/coordinator_service.h"
+#include "server/api/election_service.h"
+#include "server/api/lock_service.h"
 #include "server/api/observe_service.h"
 #include "server/api/store_hub.h"
 #include "server/api/store_service.h"
@@ -77,6 +79,8 @@ class ClusterPeer {
   /// The position of the state, for records of changes.
   [[nodiscard]] AuditLog::Position position() const;
   [[nodiscard]] const ReplicatedState& replica() const { return replica_; }
+  /// What the services of this server share; until the end of this.
+  [[nodiscard]] Cluster& cluster() { return cluster_; }
 
  private:
   static constexpr const char* kHealthCheck = "/muster.v1.CoordinatorService/HealthCheck";
@@ -146,6 +150,8 @@ class ClusterPeer {
   StoreHub store_hub_;
   CoordinatorService coordinator_;
   StoreService stores_;
+  ElectionService elections_;
+  LockService locks_;
   AdminService admin_;
   ObserveService explanations_;
   rpc::Router router_;

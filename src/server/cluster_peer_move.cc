@@ -34,6 +34,8 @@ void ClusterPeer::sealed(const rlog::Seal& seal) {
   show_move();
   // There is nothing to lead here any more, and nobody to announce this server to.
   announce_timer_.cancel();
+  elections_.close();
+  locks_.close();
   if (candidate_.started()) candidate_.stop([] {});
   if (mover_.sealing()) return;  // By this server, which is at it.
   mover_.finish(seal, lifetime_.wrap([this, seal](const Status& finished) {

@@ -119,8 +119,8 @@ Result<std::string> Server::start() {
   rpc::RpcServerOptions options;
   options.listen = config_.listen.to_string();
   options.id = config_.id;
-  options.services = {"muster.v1.CoordinatorService", "muster.v1.StoreService",
-                      "muster.v1.AdminService", "muster.v1.ObserveService"};
+  for (const char* name : {"Coordinator", "Store", "Election", "Lock", "Admin", "Observe"})
+    options.services.push_back("muster.v1." + std::string(name) + "Service");
   options.admit = [this](const rpc::CallPtr& call) { return let_in(call); };
   const server::ConnectionRoom room = server::connection_room(config_);
   options.connections = room.clients;

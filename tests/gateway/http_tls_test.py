@@ -86,6 +86,17 @@ class HttpTlsTest(unittest.TestCase):
         self.assertEqual(found["audited"], ("admin op", 0))
         self.assertEqual(found["refused"], ("reader ann", 7))
 
+    def test_2_a_reader_looks_at_locks_and_takes_none(self):
+        body = {"session": "x1", "ttl_ms": 60000}
+        self.assertEqual(self.ask("ann", "/v1/locks/l1", "PUT", body)[0], 403)
+        status, told = self.ask("n1", "/v1/locks/l1", "PUT", body)
+        self.assertEqual(status, 200, told)
+        status, told = self.ask("ann", "/v1/locks/l1")
+        self.assertEqual(status, 200, told)
+        self.assertEqual(json.loads(told)["holders"][0]["token"], 1)
+        self.assertEqual(self.ask("ann", "/v1/locks/l1?session=x1", "DELETE")[0], 403)
+        self.assertEqual(self.ask("n1", "/v1/locks/l1?session=x1", "DELETE")[0], 200)
+
     def test_3_limits_count_the_certificate(self):
         codes = [self.ask("a1", "/v1/nodes/rack-8", "PUT", self.node("10.0.0.9"))[0] for _ in range(5)]
         self.assertIn(429, codes, "10 a minute, 2 at once")

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import threading
 import unittest
+import urllib.parse
 import uuid
 
 from scene import BIN, PLAIN, Server, curl, eventually
@@ -35,14 +36,19 @@ GOOD = {
     "watchNodes": ("", "", None),
     "watchElection": ("told", "", None),
     "describe": ("", "", None),
+    "acquireLock": ("walked-lock", "", {"session": "w2", "holder": "walker", "permits": 2}),
+    "getLock": ("held-lock", "", None),
+    "releaseLock": ("walked-lock", "?session=w2", None),
     "deregisterNode": ("walked", "?generation_id=" + GENERATION, None),
 }
 # What makes the status: another name, another query, another body.
 NOT_FOUND = {"getElection": ("nobody", "", None), "getNode": ("nobody", "", None),
-             "deregisterNode": ("nobody", "", None), "sendHeartbeat": ("nobody", "", BEAT)}
+             "deregisterNode": ("nobody", "", None), "sendHeartbeat": ("nobody", "", BEAT),
+             "getLock": ("nobody", "", None), "releaseLock": ("held-lock", "?session=other", None)}
 CONFLICT = {"registerNode": ("taken", "", NODE | {"address": "10.0.0.2", "generation_id": OTHER}),
             "sendHeartbeat": ("taken", "", {"generation_id": OTHER}),
-            "deregisterNode": ("taken", "?generation_id=" + OTHER, None)}
+            "deregisterNode": ("taken", "?generation_id=" + OTHER, None),
+            "acquireLock": ("held-lock", "", {"session": "other"})}
 
 
 class Described:
@@ -76,6 +82,11 @@ class OpenApiTest(unittest.TestCase):
         eventually("led", lambda: cls.server.get("/v1/elections/told")["leader"])
         status, told = cls.server.ask_json("PUT", "/v1/nodes/taken", NODE)
         assert status == 200, told
+        status, told = cls.server.ask_json("PUT", "/v1/locks/held-lock", {"session": "w1", "ttl_ms": 3600000})
+        assert status == 200, told
+        cls.handle = told["handle"]
+        GOOD["renewLock"] = ("held-lock", "", {"session": "w1", "handle": cls.handle})
+        NOT_FOUND["renewLock"] = ("held-lock", "", {"session": "other", "handle": cls.handle})
 
     @classmethod
     def start(cls, name, options, **more):
@@ -142,9 +153,11 @@ class OpenApiTest(unittest.TestCase):
 
     def test_every_parameter_is_taken_and_no_other(self):
         values = {"after": "a", "limit": "3", "stale_ok": "true", "service": "object", "state": "DOWN", "key": "k",
-                  "n": "2", "linearizable": "false", "generation_id": OTHER, "prefix": "app"}
+                  "n": "2", "linearizable": "false", "generation_id": OTHER, "prefix": "app",
+                  "session": "w9", "handle": urllib.parse.quote(self.handle)}
         for operation in self.operations:
-            name = GOOD[operation.id][0] and "nobody"
+            # The handle of a lock is of that lock.
+            name = GOOD[operation.id][0] and ("held-lock" if operation.id == "renewLock" else "nobody")
             query = {each["name"] for each in operation.operation.get("parameters", []) if each["in"] == "query"}
             text = "&".join(f"{each}={values[each]}" for each in sorted(query))
             status, told = self.ask(self.server, operation, name, "?" + text, GOOD[operation.id][2])
@@ -153,6 +166,7 @@ class OpenApiTest(unittest.TestCase):
                 status, told = self.ask(self.server, operation, name, f"?{text}&{each}=1", GOOD[operation.id][2])
                 self.assertEqual(status, 400, (operation.id, each))
         self.server.ask("DELETE", "/v1/nodes/nobody")
+        self.server.ask("DELETE", "/v1/locks/nobody?session=w2")
 
     def test_400_unknown_parameters_and_fields(self):
         for operation in self.each(400):
@@ -207,7 +221,7 @@ class OpenApiTest(unittest.TestCase):
         low = "1:1"
         server = self.start("s2", ["--insecure", "--limits-heartbeat", "10:1", "--limits-register", low,
                                    "--limits-deregister", low, "--limits-get-topology", low, "--limits-read", low,
-                                   "--limits-watches", "1"])
+                                   "--limits-watches", "1", "--limits-all-writes", "60:5"])
         streams = []
         self.addCleanup(lambda: [stream.close() for stream in streams])
         for operation in self.each(429):
@@ -217,7 +231,7 @@ class OpenApiTest(unittest.TestCase):
                 connection.request("GET", "/v1/watch/nodes")
                 streams.append(connection.getresponse())
                 self.assertEqual(streams[0].status, 200)
-            found = [self.ask(server, operation, name, query, body) for _ in range(3)]
+            found = [self.ask(server, operation, name, query, body) for _ in range(8)]
             limited = [told for status, told in found if status == 429]
             self.assertTrue(limited, found)
             self.assertEqual(limited[0]["error"]["code"], "RESOURCE_EXHAUSTED")

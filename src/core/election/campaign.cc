@@ -101,7 +101,8 @@ void Election::campaign(MonoTime now) {
     return wait_one_interval(now);
   }
   step_.events.emplace_back(ElectionStarted{});
-  campaign_began_ = now;
+  campaign_began_ = told_ ? told_->at : now;
+  campaign_beat_ = told_ ? told_->number : 0;
   ask(Phase::kRaisingFloor, RaiseFloor{next_epoch_, longest_lease_seen_, floor_->revision});
   floor_.reset();
 }

@@ -34,7 +34,10 @@ Election::Election(ElectionConfig config, Random random)
       doubted_state_(config_.observed.doubted_state),
       doubted_floor_(config_.observed.doubted_floor),
       doubted_since_(config_.observed.doubted_since),
-      longest_lease_seen_(config_.terms.lease) {}
+      longest_lease_seen_(config_.terms.lease),
+      resuming_(config_.resumed) {
+  MUSTER_CHECK(!resuming_ || config_.renews_when_told);
+}
 
 bool Election::leads(MonoTime now) const {
   return term_ && now < term_->deadline;
@@ -111,12 +114,15 @@ void Election::grant(const Sent& sent, MonoTime now) {
   const MonoTime deadline = config_.terms.deadline(sent.at);
   retry_renewal_ = false;
   if (resigning_ || now >= deadline) return;
-  if (sent.kind == WriteKind::kAcquire) {
+  const bool resumed = sent.kind == WriteKind::kRenew && resuming_ == sent.epoch;
+  beats_confirmed_ = sent.beat + 1;
+  if (sent.kind == WriteKind::kAcquire || resumed) {
+    resuming_.reset();
     term_ = Term{sent.epoch, deadline};
-    step_.events.emplace_back(BecameLeader{sent.epoch, deadline});
+    step_.events.emplace_back(BecameLeader{sent.epoch, deadline, sent.beat, resumed});
   } else if (term_ && term_->epoch == sent.epoch) {
     term_->deadline = std::max(term_->deadline, deadline);
-    step_.events.emplace_back(LeaseRenewed{sent.epoch, term_->deadline});
+    step_.events.emplace_back(LeaseRenewed{sent.epoch, term_->deadline, sent.beat});
   }
 }
 
@@ -223,7 +229,8 @@ void Election::report_new_leader(const std::optional<LeaderState>& before) {
 ElectionStep Election::wake(MonoTime now) {
   note_lapse(now);
   if (stopped_ || phase_ != Phase::kIdle) return finish();
-  if (leads(now) && !resigning_ && known_.revision && (sent_.empty() || retry_renewal_)) {
+  const bool due = !config_.renews_when_told || owes_renewal();
+  if (leads(now) && !resigning_ && known_.revision && (sent_.empty() || retry_renewal_) && due) {
     renew(now);
   } else {
     ask(Phase::kReadingState, ReadState{known_.revision});
@@ -234,6 +241,26 @@ ElectionStep Election::wake(MonoTime now) {
 ElectionStep Election::tick(MonoTime now) {
   note_lapse(now);
   return finish();
+}
+
+ElectionStep Election::told(std::uint64_t beat, MonoTime now) {
+  MUSTER_CHECK(config_.renews_when_told && (!told_ || beat > told_->number));
+  note_lapse(now);
+  const bool silent = !owner_beats(now);
+  told_ = Beat{beat, now};
+  // A request under way may be of an earlier beat; what it finds is considered with this one.
+  if (phase_ == Phase::kIdle && (leads(now) || silent)) return wake(now);
+  return finish();
+}
+
+// An owner that went silent would not learn of its term in time.
+bool Election::owner_beats(MonoTime now) const {
+  if (!config_.renews_when_told) return true;
+  return told_ && now < told_->at + config_.terms.held() / 2;
+}
+
+bool Election::owes_renewal() const {
+  return told_ && told_->number >= beats_confirmed_;
 }
 
 // Rule E7: a state that looks like the latest one may be of the past. A leader after it has
@@ -270,9 +297,12 @@ void Election::write(WriteKind kind, LeaderState state, MonoTime now) {
   state.incarnation = config_.incarnation;
   state.lease = kind == WriteKind::kBarrier ? longest_lease_seen_ : config_.terms.lease;
   if (sent_.size() == kSentMax) sent_.erase(sent_.begin());
-  // Others count from the floor that was raised for an acquisition, so its holder does, too.
-  const MonoTime from = kind == WriteKind::kAcquire ? campaign_began_ : now;
-  sent_.push_back({state.nonce, from, kind, state.epoch});
+  // Others count from the floor that was raised for an acquisition, so its holder does, too. An
+  // owner that is elsewhere counts from its beat, which it sent before this write.
+  const bool acquires = kind == WriteKind::kAcquire;
+  const MonoTime from = acquires ? campaign_began_ : told_ ? told_->at : now;
+  const std::uint64_t beat = acquires ? campaign_beat_ : told_ ? told_->number : 0;
+  sent_.push_back({state.nonce, from, kind, state.epoch, beat});
   writing_ = state;
   ask(Phase::kWritingState, WriteState{std::move(state), known_.revision});
 }
@@ -345,9 +375,13 @@ void Election::consider(MonoTime now) {
     // only another compare-and-swap at the same revision may follow.
     retry_renewal_ = !sent_.empty();
     if (retry_renewal_)
-      wait_until(now + patience(failed.value_or(Error{Errc::kAmbiguous, {}}), now));
+      return wait_until(now + patience(failed.value_or(Error{Errc::kAmbiguous, {}}), now));
+    // Another server's renewal of this term landed, or a beat came meanwhile.
+    if (config_.renews_when_told && owes_renewal()) return renew(now);
+    if (config_.renews_when_told) wait_until(term_->deadline);
     return;
   }
+  if (resuming_) return resume(now);
   // Rule E7: a term of the past is also ended by a worker that may not campaign itself.
   if (!may_campaign(now) && !state_went_back()) return wait_until_allowed(now);
   switch (claim(now)) {
@@ -363,8 +397,22 @@ void Election::consider(MonoTime now) {
   }
 }
 
+// Rule E1: only the incarnation that holds the state renews it, and not after the owner's deadline;
+// the owner itself knows that more exactly, and takes no confirmation that comes later.
+void Election::resume(MonoTime now) {
+  const bool shown = mine(known_.state) && known_.state->epoch == *resuming_;
+  const bool late = !told_ || now >= config_.terms.deadline(told_->at);
+  if (shown && !late) return renew(now);
+  const LossReason why = late              ? LossReason::kExpired
+                         : !known_.state   ? LossReason::kStateLost
+                                           : LossReason::kReplaced;
+  step_.events.emplace_back(LostLeadership{*std::exchange(resuming_, {}), why});
+  stopped_ = true;
+}
+
 ElectionStep Election::resign(ResignOptions options, MonoTime now) {
   note_lapse(now);
+  resuming_.reset();
   const bool left = options.without_receipt;
   lose(left ? LossReason::kLeftToExpire : LossReason::kReleased);
   resigning_ = std::move(options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -36,6 +37,14 @@ struct ElectionConfig {
   /// How long a worker that is not first waits for those before it, uniform from half.
   Duration turn_wait = 1s;
   ElectionObservation observed{};
+  /// The owner of the term is elsewhere, counts the lease by its own clock, and sends beats, of
+  /// which told() learns. The worker renews once for each beat, and for no other reason, and
+  /// campaigns only while beats come.
+  bool renews_when_told = false;
+  /// The term with this epoch and incarnation began elsewhere and goes on here. If the first state
+  /// that is read does not show it, it is lost, and this worker never campaigns. Requires:
+  /// `renews_when_told`.
+  std::optional<Epoch> resumed{};
 };
 
 /// The machine's requests to its driver. One at a time: the next one comes only after the answer to
@@ -81,14 +90,18 @@ enum class LossReason {
 };
 [[nodiscard]] const char* to_string(LossReason reason);
 
-/// The events, for plugins, people and metrics.
+/// The events, for plugins, people and metrics. `beat` is the number of the beat from which the
+/// lease counts, for a worker that renews when told.
 struct BecameLeader {
   Epoch epoch;
   MonoTime deadline;
+  std::uint64_t beat = 0;
+  bool resumed = false;  ///< The term began elsewhere, and goes on here.
 };
 struct LeaseRenewed {
   Epoch epoch;
   MonoTime deadline;
+  std::uint64_t beat = 0;
 };
 struct LostLeadership {
   Epoch epoch;
@@ -169,6 +182,9 @@ class Election {
   ElectionStep wake(MonoTime now);
   /// Time has passed and no request may be made now: only detects a lapsed term.
   ElectionStep tick(MonoTime now);
+  /// The owner has sent a beat; the numbers rise. Every request that is returned from now on counts
+  /// as sent because of it. Requires: the worker renews when told.
+  ElectionStep told(std::uint64_t beat, MonoTime now);
   /// An older copy, or another store, took the store's place. Call it before passing on any later
   /// answer.
   ElectionStep store_went_back(MonoTime now);
@@ -201,6 +217,12 @@ class Election {
     MonoTime at;  ///< The start of the lease that it begins or renews.
     WriteKind kind;
     Epoch epoch;
+    std::uint64_t beat;  ///< The beat from which that lease counts.
+  };
+  /// A beat of an owner that is elsewhere.
+  struct Beat {
+    std::uint64_t number;
+    MonoTime at;  ///< When this worker was told of it, which is later than its send.
   };
   /// The state as last read or written. Without a revision there was none.
   struct Known {
@@ -239,8 +261,13 @@ class Election {
   [[nodiscard]] bool state_went_back() const;
   void note_epoch();
   [[nodiscard]] bool may_campaign(MonoTime now) const {
-    return eligible_ && now >= hold_off_until_;
+    return eligible_ && now >= hold_off_until_ && owner_beats(now);
   }
+  /// The owner has sent a beat lately; also true without an owner elsewhere.
+  [[nodiscard]] bool owner_beats(MonoTime now) const;
+  /// The last beat has not been confirmed yet.
+  [[nodiscard]] bool owes_renewal() const;
+  void resume(MonoTime now);
 
   void consider(MonoTime now);
   [[nodiscard]] Claim claim(MonoTime now) const;
@@ -273,7 +300,9 @@ class Election {
   std::vector<Sent> sent_;
   LeaderState writing_;        ///< The content of the last one.
   Epoch next_epoch_;           ///< Being acquired.
-  MonoTime campaign_began_{};  ///< Just before the floor was raised for it.
+  /// From when its lease counts: just before the floor was raised for it, or the beat before that.
+  MonoTime campaign_began_{};
+  std::uint64_t campaign_beat_ = 0;
   Epoch above_;                ///< By rise_above().
   /// The floor as last read, until it is used; without a revision there was none.
   std::optional<Floor> floor_;
@@ -293,6 +322,9 @@ class Election {
   bool stopped_ = false;
   std::optional<Error> write_failed_;  ///< The read under way settles a write that failed so.
   bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
+  std::optional<Beat> told_;           ///< The last beat.
+  std::uint64_t beats_confirmed_ = 0;  ///< The beats with lower numbers.
+  std::optional<Epoch> resuming_;      ///< The term that began elsewhere, until it goes on here.
   ElectionStep step_;
 };
 

@@ -116,7 +116,7 @@ class Scene {
   std::optional<ElectionRequest> request;
   std::vector<ElectionEvent> events;
 
- private:
+ protected:
   void take(ElectionStep step) {
     request = std::move(step.request);
     events = std::move(step.events);

@@ -68,12 +68,25 @@ void LockMachine::give_back(std::uint32_t number) {
 
 void LockMachine::decide(MonoTime now) {
   if (phase_ != Phase::kTaking) return;
-  if (config_.writes) {
+  if (config_.resumes) {
+    decide_to_resume(now);
+  } else if (config_.writes) {
     decide_for_all(now);
   } else {
     decide_for_one(now);
   }
   if (phase_ == Phase::kTaking && now >= config_.give_up_at) give_up();
+}
+
+// A writer that waits now came later: nothing is looked at first.
+void LockMachine::decide_to_resume(MonoTime now) {
+  bool all = true;
+  for (std::uint32_t number = 0; number < permits_.size(); ++number) {
+    if (!config_.writes && number != config_.first) continue;
+    compete(number);
+    all = all && held(permits_[number], now);
+  }
+  if (all) take(config_.writes, config_.writes ? kWriters : config_.first);
 }
 
 void LockMachine::decide_for_one(MonoTime now) {
@@ -167,6 +180,7 @@ LockMachine::Actions LockMachine::renewed(std::uint32_t number, MonoTime deadlin
 
 LockMachine::Actions LockMachine::lost(std::uint32_t number, LossReason reason, MonoTime now) {
   Permit& permit = permits_[number];
+  if (phase_ == Phase::kTaking && config_.resumes) give_up();
   if (permit.state != State::kWon) return finish();
   permit.state = permit.competes ? State::kCompeting : State::kObserved;
   permit.missed = permit.competes;
@@ -198,6 +212,14 @@ LockMachine::Actions LockMachine::given_back(std::uint32_t number, bool released
   end_if_done();
   decide(now);
   return finish();
+}
+
+std::vector<HeldPermit> LockMachine::holds_by() const {
+  std::vector<HeldPermit> all;
+  for (std::uint32_t number = 0; number < permits_.size(); ++number) {
+    if (permits_[number].needed) all.push_back({number, permits_[number].epoch});
+  }
+  return all;
 }
 
 LockMachine::Actions LockMachine::end(MonoTime) {

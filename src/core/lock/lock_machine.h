@@ -11,6 +11,13 @@
 
 namespace muster {
 
+/// A permit that a lock is held by.
+struct HeldPermit {
+  std::uint32_t permit = 0;
+  Epoch epoch;
+  bool operator==(const HeldPermit&) const = default;
+};
+
 /// One attempt to take a lock, and then the lock while it is held: decides for which permits to
 /// compete, when the lock is held and until when, what is given back, and when the lock is lost.
 /// Each permit is the leadership of an election of its own, which the caller conducts.
@@ -37,6 +44,9 @@ class LockMachine {
     std::uint32_t first = 1;  ///< The permit to begin with, so that takers spread.
     bool once = false;        ///< Does not wait for a permit that another holds.
     MonoTime give_up_at = MonoTime::max();
+    /// The lock was taken elsewhere: go on with `first`, of a writer with all permits. If one of
+    /// them cannot be gone on with, the attempt ends.
+    bool resumes = false;
   };
 
   /// Read the permit's state from now on, without competing for it.
@@ -84,6 +94,8 @@ class LockMachine {
   /// past: nobody is known to hold it.
   Actions looked(std::uint32_t permit, MonoTime held_until, MonoTime now);
   Actions given_back(std::uint32_t permit, bool released, MonoTime now);
+  /// The permits that the lock is held by, in the order of their numbers.
+  [[nodiscard]] std::vector<HeldPermit> holds_by() const;
   /// Ends the attempt, or unlocks.
   Actions end(MonoTime now);
 
@@ -102,6 +114,7 @@ class LockMachine {
 
   Actions finish();
   void decide(MonoTime now);
+  void decide_to_resume(MonoTime now);
   void decide_for_one(MonoTime now);
   void decide_for_all(MonoTime now);
   void observe(std::uint32_t number);

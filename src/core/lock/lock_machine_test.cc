@@ -311,5 +311,44 @@ TEST(LockMachineTest, AnAttemptThatIsEndedTwiceEndsOnce) {
   EXPECT_TRUE(scene.nothing());
 }
 
+LockMachine::Config resumed(LockMachine::Config config) {
+  config.resumes = true;
+  return config;
+}
+
+TEST(LockMachineTest, ALockThatWasTakenElsewhereGoesOnWithItsOwnPermits) {
+  LockScene one(resumed(semaphore(3, 2)));
+  EXPECT_EQ(one.permits<LockMachine::Compete>(), Numbers{2});
+  one.wins(2, 7);
+  EXPECT_EQ(one.saw<LockMachine::Held>()->token, Epoch(7));
+  EXPECT_EQ(one.machine.holds_by(), (std::vector<HeldPermit>{{2, Epoch(7)}}));
+
+  // A writer that waits now came later.
+  LockScene reads(resumed(reader(2)));
+  EXPECT_EQ(reads.permits<LockMachine::Compete>(), Numbers{1});
+  EXPECT_TRUE(reads.permits<LockMachine::Observe>().empty());
+
+  LockScene writes(resumed(writer(2)));
+  EXPECT_EQ(writes.permits<LockMachine::Compete>(), (Numbers{kWriters, 1, 2}));
+  writes.wins(1, 4);
+  writes.wins(kWriters, 9);
+  EXPECT_FALSE(writes.saw<LockMachine::Held>());
+  writes.wins(2, 3);
+  EXPECT_EQ(writes.saw<LockMachine::Held>()->token, Epoch(9));
+  EXPECT_EQ(writes.machine.holds_by().size(), 3U);
+}
+
+TEST(LockMachineTest, ALockThatWasTakenElsewhereIsNotTakenAnew) {
+  LockScene scene(resumed(writer(2)));
+  scene.wins(kWriters);
+  scene.misses(1);
+  EXPECT_FALSE(scene.saw<LockMachine::GaveUp>()) << "it may only be slow";
+  scene.loses(1);
+  EXPECT_TRUE(scene.saw<LockMachine::GaveUp>());
+  EXPECT_EQ(scene.gives_back(), (Numbers{kWriters, 1, 2}));
+  scene.wins(2);
+  EXPECT_FALSE(scene.saw<LockMachine::Held>());
+}
+
 }  // namespace
 }  // namespace muster

@@ -27,6 +27,15 @@ enum class Call {
   kStoreRemove,
   kStoreList,
   kStoreWatch,
+  // muster.v1.ElectionService
+  kCampaign,
+  kElectionLeader,
+  kObserveElection,
+  // muster.v1.LockService
+  kLockAcquire,
+  kLockRenew,
+  kLockRelease,
+  kGetLock,
   // muster.v1.AdminService
   kDrainNode,
   kSetHashRing,

@@ -14,6 +14,8 @@ const char* reason(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 304:
       return "Not Modified";
     case 400:

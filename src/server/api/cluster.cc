@@ -33,6 +33,11 @@ rpc::RpcStatus not_leading(const LeaderView& leader) {
           "this server does not lead; ask " + leader.id + " at " + leader.address, leader.address};
 }
 
+Status room_for(const cluster::StorePut& put, const cluster::VersionedKv& kv) {
+  if (kv.bytes() + put.key.size() + put.value.size() <= cluster::kStoreBytesMax) return Done{};
+  return {Errc::kThrottled, "the store is full (256 MiB); remove keys that are not needed"};
+}
+
 /// Ids and names of others go into logs and metadata: letters that need no quoting, and not many.
 std::string printable(std::string text) {
   constexpr std::size_t kTextMax = 128;
@@ -100,6 +105,15 @@ void Cluster::ask_leader(const rpc::CallPtr& call, std::string request, Answered
       {{rpc::kRequestIdKey, request_id(call)}, {rpc::kCallerKey, asked_by(call)}});
 }
 
+void Cluster::ask_leader(const std::string& method, std::string request, Duration timeout,
+                         Answered done) {
+  const LeaderView leader = parts_.leader();
+  if (leader.self || leader.address.empty()) {
+    return done({rpc::Code::kUnavailable, not_leading(leader).message, {}}, {});
+  }
+  parts_.peers.call_peer(leader.address, method, std::move(request), timeout, std::move(done));
+}
+
 std::string Cluster::asked_by(const rpc::CallPtr& call) {
   // Whom another server names, it has looked at itself. Anybody can say that a call was passed on;
   // access control knows whether a server did.
@@ -120,6 +134,9 @@ void Cluster::propose(const cluster::Command& command, Callback<cluster::Answer>
   if (Status s = cluster::validate(command); !s) return done(s.error());
   if (const auto* change = std::get_if<cluster::ChangeTopology>(&command)) {
     if (Status s = state().topology().may_propose(change->command); !s) return done(s.error());
+  }
+  if (const auto* put = std::get_if<cluster::StorePut>(&command)) {
+    if (Status s = room_for(*put, state().kv()); !s) return done(s.error());
   }
   parts_.replica.propose(command, std::move(done));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -73,13 +74,30 @@ class Cluster {
   void at_leader(const rpc::CallPtr& call, std::string request, std::function<void()> here,
                  Answered done);
 
-  /// Has a command applied; refuses an invalid one.
+  /// Sends a request of this server's own to the leader, once, if another server leads. `done` gets
+  /// the leader's answer; UNAVAILABLE if the request certainly was not performed.
+  void ask_leader(const std::string& method, std::string request, Duration timeout, Answered done);
+
+  /// Calls `changed` after each entry of the log, and after the whole state was replaced, until
+  /// forget(). It must not change who listens.
+  [[nodiscard]] std::uint64_t listen(std::function<void()> changed) {
+    listeners_.emplace(++listened_, std::move(changed));
+    return listened_;
+  }
+  void forget(std::uint64_t listener) { listeners_.erase(listener); }
+  void changed() const {
+    for (const auto& [id, listener] : listeners_) listener();
+  }
+
+  /// Has a command applied. Refuses an invalid one, and one for which the store has no room.
   void propose(const cluster::Command& command, Callback<cluster::Answer> done);
   /// Likewise for a call. A refusal goes to `refused` if given, and to the caller.
   void propose(const rpc::CallPtr& call, const cluster::Command& command,
                std::function<void(const cluster::Answer&)> done,
                const std::function<rpc::RpcStatus(const Error&)>& refused = {});
 
+  /// Calls `done` when this server has everything that was acknowledged before.
+  void barrier(Callback<Done> done) { parts_.replica.barrier(std::move(done)); }
   /// Runs `then` when this server has everything that was acknowledged before; without `fresh` at
   /// once.
   void read(const rpc::CallPtr& call, bool fresh, std::function<void()> then);
@@ -100,6 +118,8 @@ class Cluster {
 
   Parts parts_;
   std::uint64_t requests_ = 0;  ///< Named here so far.
+  std::uint64_t listened_ = 0;
+  std::map<std::uint64_t, std::function<void()>> listeners_;
   ReadLane lane_;
   Lifetime lifetime_;
 };

@@ -94,7 +94,6 @@ void StoreService::Get(const rpc::CallPtr& call, const v1::StoreGetRequest& requ
 void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
   const auto command = to_command(std::move(request));
   if (!command) return call->finish(rpc::to_status(command.error()));
-  if (Status s = room_for(*command); !s) return call->finish(rpc::to_status(s.error()));
   cluster_.propose(
       call, *command,
       [call](const cluster::Answer& answer) {
@@ -103,14 +102,6 @@ void StoreService::Put(const rpc::CallPtr& call, v1::StorePutRequest request) {
         rpc::reply(call, response);
       },
       refused);
-}
-
-Status StoreService::room_for(const cluster::StorePut& command) const {
-  if (cluster_.state().kv().bytes() + command.key.size() + command.value.size() <=
-      cluster::kStoreBytesMax) {
-    return Done{};
-  }
-  return {Errc::kThrottled, "the store is full (256 MiB); remove keys that are not needed"};
 }
 
 void StoreService::PutStream(const rpc::CallPtr& call) {
@@ -150,7 +141,7 @@ void StoreService::put_all(const rpc::CallPtr& call, const std::string& bytes,
       if (--pending->left == 0) pending->answer(rpc::to_payload(pending->outcomes));
     };
     const auto command = to_command(std::move(*batch.mutable_puts(i)));
-    Status good = command ? room_for(*command) : Status(command.error());
+    Status good = command ? Status(Done{}) : Status(command.error());
     if (good) good = cluster_.access().check_write(call);
     if (!good) {
       done(good.error());

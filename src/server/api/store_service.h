@@ -26,9 +26,6 @@ class StoreService {
   void List(const rpc::CallPtr& call, const v1::StoreListRequest& request);
   void Watch(const rpc::CallPtr& call, const v1::StoreWatchRequest& request);
 
-  /// kThrottled when there is no room for it.
-  [[nodiscard]] Status room_for(const cluster::StorePut& command) const;
-
   Cluster& cluster_;
   StoreHub& hub_;
 };

@@ -7,6 +7,7 @@
 #include "core/election/records.h"
 #include "core/membership/validation.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/lock.pb.h"
 #include "muster/v1/store.pb.h"
 #include "server/gateway/election_json.h"
 #include "server/gateway/feed.h"
@@ -27,6 +28,10 @@ constexpr const char* kGetTopology = "/muster.v1.CoordinatorService/GetTopology"
 constexpr const char* kRegisterNode = "/muster.v1.CoordinatorService/RegisterNode";
 constexpr const char* kDeregisterNode = "/muster.v1.CoordinatorService/DeregisterNode";
 constexpr const char* kSendHeartbeat = "/muster.v1.CoordinatorService/Heartbeat";
+constexpr const char* kAcquire = "/muster.v1.LockService/Acquire";
+constexpr const char* kRenew = "/muster.v1.LockService/Renew";
+constexpr const char* kRelease = "/muster.v1.LockService/Release";
+constexpr const char* kGetLockMethod = "/muster.v1.LockService/GetLock";
 constexpr const char* kStoreList = "/muster.v1.StoreService/List";
 constexpr const char* kReadStore = "/muster.v1.StoreService/Get";
 
@@ -132,6 +137,14 @@ void Gateway::perform(const AskPtr& ask) {
       return heartbeat(ask);
     case Operation::kLookUpRing:
       return look_up_ring(ask);
+    case Operation::kGetLock:
+      return get_lock(ask);
+    case Operation::kAcquireLock:
+      return acquire_lock(ask);
+    case Operation::kRenewLock:
+      return renew_lock(ask);
+    case Operation::kReleaseLock:
+      return release_lock(ask);
     case Operation::kWatchNodes:
     case Operation::kWatchElection:
       return watch(ask);
@@ -147,17 +160,19 @@ CallOrder Gateway::order(const http::Request& request, const std::string& method
 }
 
 template <typename Answer>
-void Gateway::call(const AskPtr& ask, const char* method, const google::protobuf::Message& request,
-                   std::function<void(const Answer& answer)> then) {
-  line_->call(order(ask->exchange->request(), method, request, kPatience),
-              lifetime_.wrap([this, ask, then = std::move(then)](const rpc::RpcStatus& status,
-                                                                 const rpc::Payload& bytes) {
-                if (!status.ok()) return reply(ask->exchange, error_response(status));
-                Answer answer;
-                if (bytes && answer.ParseFromString(*bytes)) return then(answer);
-                reply(ask->exchange,
-                      error_response({rpc::Code::kInternal, "the answer cannot be decoded", {}}));
-              }));
+CallLine::CallId Gateway::call(const AskPtr& ask, const char* method,
+                               const google::protobuf::Message& request,
+                               std::function<void(const Answer& answer)> then) {
+  return line_->call(
+      order(ask->exchange->request(), method, request, kPatience),
+      lifetime_.wrap([this, ask, then = std::move(then)](const rpc::RpcStatus& status,
+                                                         const rpc::Payload& bytes) {
+        if (!status.ok()) return reply(ask->exchange, error_response(status));
+        Answer answer;
+        if (bytes && answer.ParseFromString(*bytes)) return then(answer);
+        reply(ask->exchange,
+              error_response({rpc::Code::kInternal, "the answer cannot be decoded", {}}));
+      }));
 }
 
 template <typename Answer>
@@ -262,6 +277,62 @@ void Gateway::look_up_ring(const AskPtr& ask) {
   });
 }
 
+void Gateway::get_lock(const AskPtr& ask) {
+  v1::GetLockRequest request;
+  request.set_name(ask->name);
+  request.set_prefix(ask->exchange->request().parameter("prefix"));
+  call_for_json<v1::GetLockResponse>(ask, kGetLockMethod, request);
+}
+
+void Gateway::acquire_lock(const AskPtr& ask) {
+  v1::LockAcquireRequest request;
+  if (Status s = from_json(ask->body, request); !s) return refuse(ask->exchange, s.error());
+  request.set_name(ask->name);
+  std::shared_ptr<void> place;
+  if (request.wait_ms() > 0) {
+    place = place_for(ask);
+    if (!place) return;
+  }
+  const auto id = call<v1::LockAcquireResponse>(
+      ask, kAcquire, request, [this, ask, place](const v1::LockAcquireResponse& answer) {
+        reply(ask, to_json(answer), answer.waiting() ? 202 : 200);
+      });
+  // A client that has gone waits for nothing.
+  if (!place) return;
+  ask->exchange->on_gone([weak = std::weak_ptr(line_), id] {
+    if (const auto line = weak.lock()) line->cancel(id);
+  });
+}
+
+void Gateway::renew_lock(const AskPtr& ask) {
+  v1::LockRenewRequest request;
+  if (Status s = from_json(ask->body, request); !s) return refuse(ask->exchange, s.error());
+  request.set_name(ask->name);
+  call_for_json<v1::LockRenewResponse>(ask, kRenew, request);
+}
+
+void Gateway::release_lock(const AskPtr& ask) {
+  const http::Request& asked = ask->exchange->request();
+  v1::LockReleaseRequest request;
+  request.set_name(ask->name);
+  request.set_session(asked.parameter("session"));
+  request.set_handle(asked.parameter("handle"));
+  request.set_prefix(asked.parameter("prefix"));
+  call_for_json<v1::LockReleaseResponse>(ask, kRelease, request);
+}
+
+std::shared_ptr<void> Gateway::place_for(const AskPtr& ask) {
+  if (*lasting_ >= kLastingMax) {
+    reply(ask->exchange, error_response({rpc::Code::kUnavailable,
+                                         "too many requests watch or wait over HTTP at this server",
+                                         {},
+                                         1s}));
+    return nullptr;
+  }
+  ++*lasting_;
+  return {lasting_.get(), [lasting = lasting_](void*) { --*lasting; }};
+}
+
 void Gateway::watch(const AskPtr& ask) {
   const http::Request& request = ask->exchange->request();
   const bool election = ask->row->operation == Operation::kWatchElection;
@@ -273,16 +344,8 @@ void Gateway::watch(const AskPtr& ask) {
   const std::string id = request.header("last-event-id");
   const auto position = id.empty() ? FeedPosition{} : FeedPosition::parse(id);
   if (!position) return refuse(ask->exchange, position.error());
-  if (*lasting_ >= kLastingMax) {
-    return reply(ask->exchange,
-                 error_response({rpc::Code::kUnavailable,
-                                 "too many watches are open over HTTP at this server",
-                                 {},
-                                 1s}));
-  }
-  // Counted for as long as the feed holds this.
-  const std::shared_ptr<void> place(nullptr, [lasting = lasting_](void*) { --*lasting; });
-  ++*lasting_;
+  const std::shared_ptr<void> place = place_for(ask);
+  if (!place) return;
   Feed::Parts parts{
       ask->exchange,
       *line_,
@@ -302,8 +365,8 @@ void Gateway::watch(const AskPtr& ask) {
   feed->start();
 }
 
-void Gateway::reply(const AskPtr& ask, const Json& json) {
-  reply(ask->exchange, http::json_response(200, dump(json)));
+void Gateway::reply(const AskPtr& ask, const Json& json, int status) {
+  reply(ask->exchange, http::json_response(status, dump(json)));
 }
 
 void Gateway::reply(const http::ExchangePtr& exchange, http::Response response) {

@@ -62,12 +62,20 @@ class Gateway {
   void delete_node(const AskPtr& ask);
   void heartbeat(const AskPtr& ask);
   void look_up_ring(const AskPtr& ask);
+  void get_lock(const AskPtr& ask);
+  void acquire_lock(const AskPtr& ask);
+  void renew_lock(const AskPtr& ask);
+  void release_lock(const AskPtr& ask);
   void watch(const AskPtr& ask);
+  /// A place for a request that lasts, until the last copy of it is gone; null if there is none,
+  /// and then the request is refused.
+  [[nodiscard]] std::shared_ptr<void> place_for(const AskPtr& ask);
 
   /// Makes a unary call for the client; `then` gets the decoded answer, unless there was an error.
   template <typename Answer>
-  void call(const AskPtr& ask, const char* method, const google::protobuf::Message& request,
-            std::function<void(const Answer& answer)> then);
+  CallLine::CallId call(const AskPtr& ask, const char* method,
+                        const google::protobuf::Message& request,
+                        std::function<void(const Answer& answer)> then);
   template <typename Answer>
   void call_for_json(const AskPtr& ask, const char* method,
                      const google::protobuf::Message& request);
@@ -76,7 +84,7 @@ class Gateway {
   [[nodiscard]] static CallOrder order(const http::Request& request, const std::string& method,
                                        const google::protobuf::Message& message, Duration patience);
 
-  void reply(const AskPtr& ask, const Json& json);
+  void reply(const AskPtr& ask, const Json& json, int status = 200);
   void reply(const http::ExchangePtr& exchange, http::Response response);
   void refuse(const http::ExchangePtr& exchange, const Error& error);
 

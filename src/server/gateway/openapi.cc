@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "muster/v1/coordinator.pb.h"
+#include "muster/v1/lock.pb.h"
 #include "server/gateway/operations.h"
 #include "server/web/build_info.h"
 
@@ -115,6 +116,12 @@ Json schemas() {
   all["Election"] = election_schema();
   all["Elections"] = object({{"elections", array_of(reference_to("Election"))},
                              {"next", {{"type", "string"}, {"nullable", true}}}});
+  Json lock = members_of(*v1::GetLockResponse::descriptor());
+  lock["holders"] = array_of(object(members_of(*v1::LockHolder::descriptor())));
+  all["Lock"] = object(std::move(lock));
+  all["Acquired"] = object(members_of(*v1::LockAcquireResponse::descriptor()));
+  all["Renewed"] = object(members_of(*v1::LockRenewResponse::descriptor()));
+  all["Released"] = object(members_of(*v1::LockReleaseResponse::descriptor()));
   all["Description"] = typed("object");
   return all;
 }
@@ -196,6 +203,10 @@ Json responses(const OperationRow& row) {
   all["200"] = {
       {"description", row.answer.empty() ? "Events, until the client hangs up." : "Done."},
       {"content", {{type, {{"schema", schema}}}}}};
+  if (row.operation == Operation::kAcquireLock) {
+    all["202"] = all["200"];
+    all["202"]["description"] = "The session waits; ask again at once, to keep its place.";
+  }
   for (const int status : row.errors) {
     all[std::to_string(status)] = {
         {"description", meaning(status)},
@@ -213,15 +224,16 @@ Json describe() {
     operation["responses"] = responses(row);
     paths[std::string(row.path)][to_lower(row.method)] = std::move(operation);
   }
-  return {{"openapi", "3.0.3"},
-          {"info",
-           {{"title", "musterd"},
-            {"version", build_info().version},
-            {"description",
-             "Elections, nodes, the ring and watches as JSON. The same access control, limits, "
-             "audit log and forwarding to the leader as over gRPC."}}},
-          {"paths", std::move(paths)},
-          {"components", {{"schemas", schemas()}}}};
+  return {
+      {"openapi", "3.0.3"},
+      {"info",
+       {{"title", "musterd"},
+        {"version", build_info().version},
+        {"description",
+         "Elections, locks, nodes, the ring and watches as JSON. The same access control, limits, "
+         "audit log and forwarding to the leader as over gRPC."}}},
+      {"paths", std::move(paths)},
+      {"components", {{"schemas", schemas()}}}};
 }
 
 }  // namespace

@@ -46,11 +46,33 @@ constexpr std::array kBeatBody{
     Field{"reported_state", "string", "ACTIVE, JOINING or DRAINING (default: ACTIVE)."},
     Field{"known_version", "integer", "The version of the topology that the node has."}};
 
+constexpr Field kSession{"session", "string",
+                         "Made once for each holder, such as a UUID; no two share one.", true};
+constexpr Field kHandle{"handle", "string", "As it was given when the lock was acquired.", true};
+constexpr std::array kLockQuery{kPrefix};
+constexpr std::array kReleaseQuery{
+    kSession, Field{"handle", "string", "Without it: ends the wait, or what the session holds."},
+    kPrefix};
+constexpr std::array kAcquireBody{
+    kSession,
+    Field{"holder", "string", "For people (default: the session)."},
+    Field{"ttl_ms", "integer", "100 to 86400000 (default: 6000)."},
+    Field{"wait_ms", "integer",
+          "Wait so long, at most 86400000 (default: 0). After at most 5 s there is an answer 202: "
+          "ask again at once, with the same session and the rest."},
+    Field{"permits", "integer", "So many holders at once, at most 64 (default: 1, or 8 readers)."},
+    Field{"shared", "boolean", "A read/write lock: true takes it for reading."},
+    kPrefix};
+constexpr std::array kRenewBody{kSession, kHandle, kPrefix};
+
 constexpr std::array kReadErrors{400, 403, 405, 413, 429, 503};
 constexpr std::array kFindErrors{400, 403, 404, 405, 413, 429, 503};
 constexpr std::array kPutErrors{400, 403, 405, 409, 411, 413, 415, 429, 500, 503};
 constexpr std::array kDeleteErrors{400, 403, 404, 405, 409, 411, 413, 429, 500, 503};
 constexpr std::array kBeatErrors{400, 403, 404, 405, 409, 411, 413, 415, 429, 500, 503};
+constexpr std::array kLockErrors{400, 403, 404, 405, 413, 429, 500, 503};
+constexpr std::array kReleaseErrors{400, 403, 404, 405, 411, 413, 429, 500, 503};
+constexpr std::array kRenewErrors{400, 403, 404, 405, 411, 413, 415, 429, 500, 503};
 constexpr std::array kPlainErrors{400, 403, 405, 413};
 
 constexpr std::array kRows{
@@ -130,6 +152,44 @@ constexpr std::array kRows{
                  {},
                  "Owners",
                  kReadErrors},
+    OperationRow{kGetLock,
+                 "getLock",
+                 "GET",
+                 "/v1/locks/{name}",
+                 "Who holds a lock, and who waits for it, in order. It is no proof.",
+                 kLockQuery,
+                 {},
+                 "Lock",
+                 kLockErrors},
+    OperationRow{kAcquireLock,
+                 "acquireLock",
+                 "PUT",
+                 "/v1/locks/{name}",
+                 "Take a lock, or wait for it. The session holds it until left_ms after the client "
+                 "has sent this request, by the client's stopwatch. 409 names a holder.",
+                 {},
+                 kAcquireBody,
+                 "Acquired",
+                 kPutErrors},
+    OperationRow{kRenewLock,
+                 "renewLock",
+                 "POST",
+                 "/v1/locks/{name}",
+                 "Renew a lock, about every third of its ttl; left_ms counts from the sending of "
+                 "this request. 404: the session does not hold it any more.",
+                 {},
+                 kRenewBody,
+                 "Renewed",
+                 kRenewErrors},
+    OperationRow{kReleaseLock,
+                 "releaseLock",
+                 "DELETE",
+                 "/v1/locks/{name}",
+                 "Give a lock back, or stop waiting for it.",
+                 kReleaseQuery,
+                 {},
+                 "Released",
+                 kReleaseErrors},
     OperationRow{kWatchNodes,
                  "watchNodes",
                  "GET",

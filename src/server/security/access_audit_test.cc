@@ -66,7 +66,9 @@ TEST_F(AccessAuditTest, EveryChangeOfAnOperatorIsRecorded) {
     const bool operators = row.name.starts_with("/muster.v1.") &&
                            security::allowed(security::Role::kAdmin, row.call) &&
                            !security::allowed(security::Role::kReader, row.call) &&
-                           !row.name.ends_with("/Heartbeat") && !row.name.ends_with("Stream");
+                           !row.name.ends_with("/Heartbeat") && !row.name.ends_with("Stream") &&
+                           row.call != security::Call::kCampaign &&
+                           row.call != security::Call::kLockRenew;
     if (!operators) continue;
     const auto made = call(std::string(row.name).c_str(), admin.certificate);
     ASSERT_TRUE(access.admit(made)) << row.name;

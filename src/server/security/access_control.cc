@@ -33,52 +33,6 @@ bool is_stream(security::Call what) {
 /// been done. Callers beyond the table's share the second rate.
 constexpr ClientLimiter::Options kRefusalsRecorded{{10, 20}, {60, 60}, 4096};
 
-/// What changes something or takes everything, heartbeats apart: they are too many, and say nothing
-/// new. The writes of a stream are recorded one by one. No default: the compiler asks about a call
-/// that is not here.
-bool is_recorded(security::Call what) {
-  using enum security::Call;
-  switch (what) {
-    case kRegisterNode:
-    case kDeregisterNode:
-    case kStorePut:
-    case kStoreRemove:
-    case kDrainNode:
-    case kSetHashRing:
-    case kRemoveServer:
-    case kTransferLeadership:
-    case kBackup:
-    case kMove:
-    case kSetLogLevel:
-      return true;
-    case kGetTopology:
-    case kWatchTopology:
-    case kHeartbeat:
-    case kHeartbeatStream:
-    case kHealthCheck:
-    case kStoreGet:
-    case kStorePutStream:
-    case kStoreList:
-    case kStoreWatch:
-    case kListServers:
-    case kExplain:
-    case kMoveState:
-    case kAnnounce:
-    case kAdmit:
-    case kGrpcHealthCheck:
-    case kGrpcHealthWatch:
-    case kGrpcReflection:
-    case kHttpPage:
-    case kHttpApi:
-    case kHttpMetrics:
-    case kHttpHealthz:
-    case kHttpReadyz:
-    case kHttpV1:
-      return false;
-  }
-  return true;
-}
-
 /// The servers could not, whatever the client asked.
 bool for_want_of_a_leader(const rpc::RpcStatus& status) {
   return status.code == rpc::Code::kUnavailable || !status.leader_address.empty();

@@ -7,6 +7,11 @@
 
 namespace muster::server {
 
+/// Whether the audit log records a call: what changes something or takes everything, heartbeats and
+/// renewals apart, which are too many and say nothing new. The writes of a stream and the terms of
+/// a campaign are recorded one by one.
+[[nodiscard]] bool is_recorded(security::Call what);
+
 // The subject of a change, for the audit log: a node, a key, a server. Never a value.
 
 [[nodiscard]] std::string subject(const v1::DrainNodeRequest& request);

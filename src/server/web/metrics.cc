@@ -55,6 +55,15 @@ Metrics::Metrics()
       watch_lagged(counter("muster_watch_lagged_total",
                            "Watchers that fell behind and were sent the whole topology again")),
       suspicions(counter("muster_suspicions_total", "Nodes that became SUSPECT")),
+      terms_granted(counter("muster_campaign_terms_granted_total",
+                            "Terms of clients that began at this server")),
+      terms_resumed(counter("muster_campaign_terms_resumed_total",
+                            "Terms of clients that went on at this server after another stream")),
+      locks_taken(counter("muster_lock_taken_total", "Locks that clients took at this server")),
+      locks_resumed(counter("muster_lock_resumed_total",
+                            "Locks of clients that went on at this server after another one")),
+      locks_lost(counter("muster_lock_lost_total",
+                         "Locks of clients that were not released and not renewed in time")),
       log_suppressed(counter("muster_log_lines_suppressed_total",
                              "Log lines omitted because of recent lines with the same message")),
       log_lost(counter("muster_log_lines_lost_total",
@@ -110,6 +119,11 @@ Metrics::Metrics()
       watchers_(gauge("coordinator_watch_connections", "Watches of the topology")),
       watch_lag_(
           gauge("muster_watch_lag_versions", "Versions not yet sent to the slowest watcher")),
+      campaigns_(registry_.gauges(
+          "muster_campaigns", "Clients that campaign through this server, by state", {"state"})),
+      lock_sessions_(registry_.gauges("muster_lock_sessions",
+                                      "Sessions of clients with locks at this server, by state",
+                                      {"state"})),
       event_streams_(
           gauge("muster_event_streams", "Open event streams, of pages and other clients")),
       calls_open_(
@@ -262,6 +276,10 @@ void Metrics::set(const Levels& levels) {
   nodes_damped_.set(levels.nodes_damped);
   watchers_.set(levels.watchers);
   watch_lag_.set(levels.watch_lag);
+  campaigns_.with({"leading"}).set(levels.campaigns_leading);
+  campaigns_.with({"waiting"}).set(levels.campaigns - levels.campaigns_leading);
+  lock_sessions_.with({"holding"}).set(levels.locks_held);
+  lock_sessions_.with({"waiting"}).set(levels.locks_waited_for);
   event_streams_.set(levels.event_streams);
   calls_open_.set(levels.calls_open);
   connections_open_.set(levels.connections_open);

@@ -57,6 +57,11 @@ class Metrics {
   Counter& epoch_drift;
   Counter& watch_lagged;
   Counter& suspicions;
+  Counter& terms_granted;
+  Counter& terms_resumed;
+  Counter& locks_taken;
+  Counter& locks_resumed;
+  Counter& locks_lost;
   Counter& log_suppressed;
   Counter& log_lost;
 
@@ -70,6 +75,10 @@ class Metrics {
     double held_by_brake = 0;
     double watchers = 0;
     double watch_lag = 0;
+    double campaigns = 0;
+    double campaigns_leading = 0;
+    double locks_held = 0;
+    double locks_waited_for = 0;
     double event_streams = 0;
     double calls_open = 0;
     double connections_open = 0;
@@ -128,6 +137,8 @@ class Metrics {
   Gauge& nodes_damped_;
   Gauge& watchers_;
   Gauge& watch_lag_;
+  Family<Gauge>& campaigns_;
+  Family<Gauge>& lock_sessions_;
   Gauge& event_streams_;
   Gauge& calls_open_;
   Gauge& connections_open_;

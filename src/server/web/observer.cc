@@ -306,6 +306,14 @@ void Observer::set_levels() {
     levels.held_by_brake = static_cast<double>(held.held_by_brake);
     levels.watchers = static_cast<double>(subject_->watchers());
     levels.watch_lag = static_cast<double>(subject_->watch_lag());
+    if (subject_->campaigns) {
+      levels.campaigns = static_cast<double>(subject_->campaigns());
+      levels.campaigns_leading = static_cast<double>(subject_->campaigns_leading());
+    }
+    if (subject_->locks_held) {
+      levels.locks_held = static_cast<double>(subject_->locks_held());
+      levels.locks_waited_for = static_cast<double>(subject_->locks_waited_for());
+    }
     levels.term = static_cast<double>(leader.epoch.value());
     if (!leader.id.empty()) levels.role = leader.self ? "leader" : "follower";
     levels.head_index = static_cast<double>(replica.log().head_seen().value());

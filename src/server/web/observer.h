@@ -37,6 +37,12 @@ class Observer {
     std::function<std::map<std::string, Sighting>()> sightings;
     /// What the engine's store said last, while it fails; empty otherwise.
     std::function<std::string()> engine_trouble{};
+    /// The clients that campaign through this server, and those of them that lead.
+    std::function<std::size_t()> campaigns{};
+    std::function<std::size_t()> campaigns_leading{};
+    /// The sessions of clients that hold a lock here, and those that wait for one.
+    std::function<std::size_t()> locks_held{};
+    std::function<std::size_t()> locks_waited_for{};
   };
   struct Options {
     std::string server;

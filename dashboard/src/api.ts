@@ -3,7 +3,6 @@
 
 export type NodeState = 'joining' | 'active' | 'suspect' | 'draining' | 'down';
 export const nodeStates: readonly NodeState[] = ['active', 'joining', 'suspect', 'draining', 'down'];
-export const nodeTypes = ['frontend', 'metadata', 'object'] as const;
 
 /** What every answer says about itself. */
 export interface Answer {
@@ -52,7 +51,10 @@ export interface Overview extends Answer {
 
 export interface NodeRow {
   id: string;
+  /** unknown: of a service that is no type. */
   type: string;
+  service: string;
+  tags: Record<string, string>;
   address: string;
   port: number;
   state: NodeState;
@@ -69,11 +71,16 @@ export interface NodeRow {
 
 export interface NodesAnswer extends Answer {
   total: number;
+  /** All of them, whatever was asked for. */
+  services: string[];
   nodes: NodeRow[];
 }
 
 export interface RingAnswer extends Answer {
   virtualNodes: number;
+  /** Null: the ring that the nodes with a type share. */
+  service: string | null;
+  services: string[];
   nodes: { id: string; share: number; flagged: boolean }[];
   points: [number, number][];
   thinned?: boolean;

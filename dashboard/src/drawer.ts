@@ -67,7 +67,8 @@ export class Drawer {
       append(body, h('p', { class: 'note' },
         `If it left, ${percent(plan.movedShare)} of the keys would move, to ` +
         `${plural(new Set(plan.moves.map(({ to }) => to)).size, 'other node')}. `,
-        h('a', { href: formatRoute('ring', { select: node.id }) }, 'Show on the ring')));
+        h('a', { href: formatRoute('ring', {
+          select: node.id, service: node.type === 'unknown' ? node.service : '' }) }, 'Show on the ring')));
     }
     append(body, h('h3', {}, 'Events'));
     append(body, timeline.length === 0 ? h('p', { class: 'empty' }, 'No events are recorded.')
@@ -84,7 +85,9 @@ function facts(node: NodeRow): HTMLElement {
   fact('In this state', `${duration(node.stateAgeMs)}, since ${clock(node.stateSinceMs, now)}`);
   fact('Last heartbeat', heartbeatAge(node.lastHeartbeatAgeMs));
   fact('Flaps', String(node.flaps));
-  fact('Type', node.type);
+  fact('Service', node.service);
+  const tags = Object.entries(node.tags);
+  if (tags.length > 0) fact('Tags', tags.map(([key, value]) => `${key}=${value}`).join(', '));
   fact('Address', hostPort(node));
   fact('Share of the ring', percent(node.share));
   fact('Registered', clock(node.registeredAtMs, now));

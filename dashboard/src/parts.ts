@@ -1,5 +1,5 @@
 // Pieces that several views show.
-import type { Decision, NodeState } from './api.ts';
+import type { Decision, NodeRow, NodeState } from './api.ts';
 import { h, setAttribute, setText } from './dom.ts';
 import { clock } from './format.ts';
 import { formatRoute } from './route.ts';
@@ -17,6 +17,20 @@ export function stateChip(state: NodeState): HTMLElement {
 export function showState(chip: Element, state: NodeState): void {
   setAttribute(chip, 'data-state', state);
   setText(chip, state);
+}
+
+/** A service and tags as text: queue zone=b. */
+export const serviceText = ({ service, tags }: Pick<NodeRow, 'service' | 'tags'>): string =>
+  [service, ...Object.entries(tags).map(([key, value]) => `${key}=${value}`)].join(' ');
+
+/** Offers the services, the chosen one included, below `all`; an open list is left alone. */
+export function offerServices(select: HTMLSelectElement, all: string, services: readonly string[],
+  chosen: string): void {
+  const values = ['', ...new Set([...services, ...(chosen ? [chosen] : [])].sort())];
+  if (values.join() !== [...select.options].map(({ value }) => value).join()) {
+    select.replaceChildren(...values.map((value) => h('option', { value }, value || all)));
+  }
+  if (select.value !== chosen) select.value = chosen;
 }
 
 /** Which node, if any, a decision is about. */

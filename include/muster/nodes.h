@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,7 +42,7 @@ class MUSTER_EXPORT Cluster {
   std::shared_ptr<muster::api::ClusterCore> core_;
 };
 
-/// The kind of a node. Only object nodes hold keys.
+/// The services that have a number. Nodes of all others are kUnknown.
 enum class NodeKind : int { kUnknown = 0, kFrontend = 1, kMetadata = 2, kObject = 3 };
 
 enum class NodeState : int {
@@ -60,6 +61,12 @@ struct Node {
   NodeKind kind = NodeKind::kObject;
   std::uint32_t weight = 1;               ///< Its relative share of the keys.
   NodeState state = NodeState::kUnknown;  ///< As the servers see it; join() ignores it.
+  /// 1 to 63 lower-case letters, digits and hyphens, a letter first. join() ignores `kind` if this
+  /// is given. In a view it is never empty: "object" for the kind of that name.
+  std::string service{};
+  /// At most 32 and 4096 bytes. A key has 1 to 63 letters, digits and . _ - /, a value at most 255
+  /// bytes.
+  std::map<std::string, std::string> tags{};
 };
 
 struct MembershipOptions {
@@ -102,7 +109,7 @@ class MUSTER_EXPORT Membership {
 class MUSTER_EXPORT View {
  public:
   View();
-  /// Rises with each change of the registry.
+  /// Rises with each change of the registry, or of the service that is followed.
   [[nodiscard]] std::uint64_t version() const;
   [[nodiscard]] std::size_t size() const;
   /// Nodes in the order of their ids.
@@ -111,6 +118,10 @@ class MUSTER_EXPORT View {
   /// The nodes that hold a key, the primary first: at most `most`, and at most the replication
   /// factor of the cluster. The same in every process at the same version.
   [[nodiscard]] std::vector<Node> owners(const std::string& key, std::size_t most = 64) const;
+  /// The same among the nodes of one service. owners() is about those of all three kinds together,
+  /// or, in a directory of one service, about its nodes.
+  [[nodiscard]] std::vector<Node> owners_of(const std::string& service, const std::string& key,
+                                            std::size_t most = 64) const;
 
  private:
   friend class muster::api::DirectoryCore;
@@ -123,6 +134,8 @@ struct DirectoryOptions {
   Duration wait = Duration(10'000'000'000);
   /// Called after each change with the new view. On the callback thread.
   std::function<void(const View&)> on_change{};
+  /// Only nodes of this service; "*": all nodes; empty: those that have a kind.
+  std::string service{};
 };
 
 /// A local copy of the registry that follows every change.
@@ -136,7 +149,8 @@ struct DirectoryOptions {
 /// Threads: any.
 class MUSTER_EXPORT Directory {
  public:
-  /// Returns when the first copy has arrived. kTimeout: it has not within `options.wait`.
+  /// Returns when the first copy has arrived. kTimeout: it has not within `options.wait`. kInvalid:
+  /// that is no name of a service, or this is a callback.
   [[nodiscard]] static Result<Directory> follow(const Cluster& cluster,
                                                 DirectoryOptions options = {});
   [[nodiscard]] View view() const;

@@ -47,8 +47,10 @@ void ClusterCore::end(ClusterCore* core) {
 Result<client::NodeAgent*> ClusterCore::agent() {
   const std::lock_guard lock(making_);
   if (agent_) return agent_.get();
+  client::WatchConfig config;
+  config.services = client::ServiceFilter::all();
   auto watch = client::watch_topology_with_recovery(
-      *client_, {}, [this](const client::WatchEvent&, TopologyVersion) { look(); });
+      *client_, config, [this](const client::WatchEvent&, TopologyVersion) { look(); });
   if (!watch) return watch.error();
   watch_ = std::move(*watch);
   watching_.store(watch_.get());
@@ -106,6 +108,8 @@ pub::Result<MembershipCore::Core> MembershipCore::join(const pub::Cluster& clust
   spec.address = node.address;
   spec.port = node.port;
   spec.type = static_cast<client::NodeType>(node.kind);
+  if (!node.service.empty()) membership::set_service(spec, node.service);
+  spec.tags = node.tags;
   spec.weight = node.weight;
   spec.generation = client::Generation(system_random().uuid());
   auto core =

@@ -15,7 +15,17 @@ pub::Node public_node(const client::Node& node) {
           static_cast<std::uint16_t>(node.port),
           static_cast<pub::NodeKind>(node.type),
           node.weight,
-          static_cast<pub::NodeState>(node.state)};
+          static_cast<pub::NodeState>(node.state),
+          std::string(service_of(node)),
+          node.tags};
+}
+
+std::vector<pub::Node> public_nodes(const client::Owners& owners, std::size_t most) {
+  std::vector<pub::Node> nodes;
+  for (std::size_t i = 0; i < std::min(most, owners.size()); ++i) {
+    nodes.push_back(public_node(owners[i]));
+  }
+  return nodes;
 }
 
 static_assert(static_cast<int>(client::NodeState::kSuspect) ==
@@ -39,8 +49,12 @@ class DirectoryCore : public std::enable_shared_from_this<DirectoryCore> {
   [[nodiscard]] pub::Status follow() {
     // Changes may come while the watch is being made: they wait for it.
     const std::lock_guard lock(mutex_);
+    auto services = client::ServiceFilter::parse(options_.service);
+    if (!services) return api::to_public(services.error());
+    client::WatchConfig config;
+    config.services = std::move(*services);
     auto watch =
-        client::watch_topology_with_recovery(cluster_->client(), {},
+        client::watch_topology_with_recovery(cluster_->client(), config,
                                              [weak = weak_from_this(), cluster = cluster_.get(),
                                               tells = static_cast<bool>(options_.on_change)](
                                                  const client::WatchEvent&, TopologyVersion) {
@@ -151,13 +165,13 @@ std::optional<Node> View::find(const std::string& id) const {
   return api::public_node(*found);
 }
 std::vector<Node> View::owners(const std::string& key, std::size_t most) const {
-  std::vector<Node> owners;
-  if (!core_) return owners;
-  const auto found = core_->view->owners(key);
-  for (std::size_t i = 0; i < std::min(most, found.size()); ++i) {
-    owners.push_back(api::public_node(found[i]));
-  }
-  return owners;
+  if (!core_) return {};
+  return api::public_nodes(core_->view->owners(key), most);
+}
+std::vector<Node> View::owners_of(const std::string& service, const std::string& key,
+                                  std::size_t most) const {
+  if (!core_ || service.empty()) return {};
+  return api::public_nodes(core_->view->owners(key, service), most);
 }
 
 Directory::Directory(std::shared_ptr<api::DirectoryCore> core) : core_(std::move(core)) {}

@@ -77,8 +77,8 @@ TEST(TopologyScreenTest, ShowsLeaderEpochAndHowEachNodeStands) {
             "2030-03-17T17:46:40.000Z  s1 leads at 127.0.0.1:9000, epoch 7\n"
             "version 12: 0 active, 1 suspect, 0 down, 0 joining, 0 draining, 16 virtual nodes, "
             "replication 3\n\n"
-            "ID  TYPE    STATE    FOR  HEARTBEAT  FLAPS  ADDRESS\n"
-            "o1  object  SUSPECT  61s  106s ago   3      10.0.0.1:7000\n");
+            "ID  SERVICE  STATE    FOR  HEARTBEAT  FLAPS  ADDRESS\n"
+            "o1  object   SUSPECT  61s  106s ago   3      10.0.0.1:7000\n");
 }
 
 TEST(ProgressTest, TellsSomebodyWhoWaitsAndNobodyElse) {

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/decision_text.h"
@@ -6,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/service_options.h"
 #include "cli/topology_text.h"
 #include "client/node_agent.h"
 #include "core/membership/validation.h"
@@ -26,6 +28,7 @@ class NodeCommand final : public Command {
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster node register o1 --type object --address 10.0.0.7 --port 7000 --keep-alive\n"
+           "  muster node register q1 --service queue --tag zone=b --address 10.0.0.8 --port 7000\n"
            "  muster node drain o1              out of the ring, until undrained\n"
            "  muster node undrain o1            back into the ring\n"
            "  muster node remove o1\n"
@@ -44,11 +47,20 @@ class NodeCommand final : public Command {
     add_argument(app, "ACTION", action_, "register, drain, undrain, remove or explain");
     add_argument(app, "ID", id_, "The node");
     server_.declare(app);
-    add_value(app, "--type", "TYPE", "object", "frontend, metadata or object",
+    add_value(app, "--service", "NAME", "object",
+              "Service of the node: lower-case letters, digits and hyphens",
+              [this](const std::string& text) {
+                if (Status s = membership::validate_service(text); !s) return s;
+                service_ = text;
+                return Status(Done{});
+              });
+    add_tags(app, spec_.tags, "Tag of the node; repeat it for several");
+    add_value(app, "--type", "TYPE", "",
+              "The same as --service, for frontend, metadata and object only",
               [this](const std::string& text) {
                 const auto type = membership::parse_node_type(text);
                 if (!type) return Status(type.error());
-                spec_.type = *type;
+                type_ = *type;
                 return Status(Done{});
               });
     add_text(app, "--address", "HOST", spec_.address, "Host name or address of the node");
@@ -93,6 +105,13 @@ class NodeCommand final : public Command {
  private:
   Result<int> enter(Terminal& terminal) {
     spec_.id = NodeId(id_);
+    if (type_ && !service_.empty() && membership::service_of(*type_, {}) != service_) {
+      return {Errc::kInvalid, "--service " + service_ + " and --type " +
+                                  std::string(membership::service_of(*type_, {})) +
+                                  " name two services; keep one"};
+    }
+    if (!service_.empty()) membership::set_service(spec_, service_);
+    if (type_) spec_.type = *type_;
     spec_.generation =
         membership::Generation(generation_.empty() ? system_random().uuid() : generation_);
     if (spec_.address.empty() || spec_.port == 0) {
@@ -204,6 +223,8 @@ class NodeCommand final : public Command {
   ServerOptions server_;
   std::string action_;
   std::string id_;
+  std::string service_;
+  std::optional<membership::NodeType> type_;
   membership::NodeSpec spec_{{}, {}, 0, membership::NodeType::kObject, {}, 1, {}};
   std::string generation_;
   client::AgentConfig agent_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "cli/follow.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/service_options.h"
 #include "cli/topology_screen.h"
 #include "cli/topology_text.h"
 #include "platform/signals.h"
@@ -19,13 +21,14 @@ class NodesCommand final : public Command {
  public:
   [[nodiscard]] const char* name() const override { return "nodes"; }
   [[nodiscard]] const char* summary() const override {
-    return "List nodes, filtered by state or type";
+    return "List nodes, filtered by service, tag or state";
   }
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
+           "  muster nodes --service search --tag zone=b\n"
            "  muster nodes --state suspect\n"
-           "  ID  TYPE    STATE    ADDRESS        HEARTBEAT  GENERATION\n"
-           "  o7  object  SUSPECT  10.0.0.7:7000  47s ago    "
+           "  ID  SERVICE  STATE    ADDRESS        HEARTBEAT  GENERATION\n"
+           "  o7  object   SUSPECT  10.0.0.7:7000  47s ago    "
            "0e0ff6a4-5b1c-4b1e-a8bb-9ad5f3b4c1d2\n"
            "\n"
            "Exits with 1 if there is no such node. With --watch it runs until SIGTERM or SIGINT: "
@@ -41,6 +44,8 @@ class NodesCommand final : public Command {
               [this](const std::string& text) {
                 return set(membership::parse_node_state(text), state_);
               });
+    add_service_filter(app, services_);
+    add_tags(app, tags_, "Only nodes with this tag; repeat it to ask for several");
     add_value(
         app, "--type", "TYPE", "", "Only nodes of this type: frontend, metadata or object",
         [this](const std::string& text) { return set(membership::parse_node_type(text), type_); });
@@ -54,7 +59,7 @@ class NodesCommand final : public Command {
     if (watch_) return show(terminal);
     const auto client = server_.open();
     if (!client) return client.error();
-    const auto topology = (*client)->get_topology(false, server_.call());
+    const auto topology = (*client)->call(client::GetTopology{false, services_}, server_.call());
     if (!topology) return refused(terminal, name(), topology.error());
     const std::vector<client::Node> nodes = wanted(*topology);
     if (json_) {
@@ -78,7 +83,11 @@ class NodesCommand final : public Command {
   [[nodiscard]] std::vector<client::Node> wanted(const client::TopologyImage& topology) const {
     std::vector<client::Node> nodes = by_id(topology.nodes);
     std::erase_if(nodes, [&](const client::Node& node) {
-      return (state_ && node.state != *state_) || (type_ && node.type != *type_);
+      const bool tagged = std::all_of(tags_.begin(), tags_.end(), [&](const auto& tag) {
+        const auto found = node.tags.find(tag.first);
+        return found != node.tags.end() && found->second == tag.second;
+      });
+      return (state_ && node.state != *state_) || (type_ && node.type != *type_) || !tagged;
     });
     return nodes;
   }
@@ -94,7 +103,7 @@ class NodesCommand final : public Command {
     const auto client = server_.open();
     if (!client) return client.error();
     return follow(terminal, signals, json_, [&]() -> Result<Look> {
-      const auto sight = see(**client, server_.call());
+      const auto sight = see(**client, services_, server_.call());
       if (!sight) return sight.error();
       const WallTime now = system_wall_now();
       std::vector<client::Node> nodes = wanted(sight->topology);
@@ -116,6 +125,8 @@ class NodesCommand final : public Command {
   }
 
   ServerOptions server_;
+  client::ServiceFilter services_ = client::ServiceFilter::all();
+  membership::Tags tags_;
   std::optional<client::NodeState> state_;
   std::optional<client::NodeType> type_;
   bool watch_ = false;

@@ -92,6 +92,20 @@ void add_value(CLI::App& app, const std::string& name, const std::string& type,
   app.add_option_function<std::string>(name, apply, text)->type_name(type)->default_str(initial);
 }
 
+void add_values(CLI::App& app, const std::string& name, const std::string& type,
+                const std::string& text, Setter set) {
+  const auto apply = [name, set = std::move(set)](const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      if (const Status status = set(value); !status) {
+        throw CLI::ValidationError(name, status.error().message);
+      }
+    }
+  };
+  app.add_option_function<std::vector<std::string>>(name, apply, text)
+      ->type_name(type)
+      ->allow_extra_args(false);
+}
+
 void add_text(CLI::App& app, const std::string& name, const std::string& type, std::string& target,
               const std::string& text) {
   add_value(app, name, type, target, text, [&target](const std::string& value) -> Status {

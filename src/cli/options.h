@@ -29,6 +29,10 @@ void add_duration(CLI::App& app, const std::string& name, Duration& target,
 void add_switch(CLI::App& app, const std::string& name, bool& target, const std::string& text);
 /// A number above zero.
 void add_number(CLI::App& app, const std::string& name, double& target, const std::string& text);
+/// An option that may be given several times, each time with one value. From the environment and
+/// from a file it comes once.
+void add_values(CLI::App& app, const std::string& name, const std::string& type,
+                const std::string& text, Setter set);
 /// Takes no value: its presence says yes.
 void add_flag(CLI::App& app, const std::string& name, bool& target, const std::string& text);
 

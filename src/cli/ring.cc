@@ -33,6 +33,7 @@ class RingCommand final : public Command {
   [[nodiscard]] const char* example() const override {
     return "Example:\n"
            "  muster ring lookup hello\n"
+           "  muster ring lookup hello --service queue\n"
            "  muster ring plan --add o7,o8 --remove o1\n"
            "  muster ring set --virtual-nodes-per-physical 32\n"
            "\n"
@@ -42,13 +43,23 @@ class RingCommand final : public Command {
            "weight 1.\n"
            "set changes the ring of the whole cluster at once: a new number of virtual nodes "
            "moves most\n"
-           "keys. Options that are not given stay unchanged.\n";
+           "keys. Options that are not given stay unchanged.\n"
+           "\n"
+           "With --service, lookup and plan use the ring of that service's nodes alone. Without it "
+           "they use\n"
+           "the ring that frontend, metadata and object nodes share.\n";
   }
 
   void declare(CLI::App& app) override {
     add_argument(app, "ACTION", action_, "lookup, plan or set");
     add_argument(app, "KEY", key_, "With lookup: key to look up");
     server_.declare(app);
+    add_value(app, "--service", "NAME", "", "With lookup and plan: use the ring of this service",
+              [this](const std::string& text) {
+                if (Status s = membership::validate_service(text); !s) return s;
+                services_ = *client::ServiceFilter::parse(text);
+                return Status(Done{});
+              });
     add_text(app, "--add", "ID,…", add_, "With plan: ids of nodes to add");
     add_text(app, "--remove", "ID,…", remove_, "With plan: ids of nodes to remove");
     add_value(app, "--virtual-nodes-per-physical", "N", "",
@@ -67,7 +78,8 @@ class RingCommand final : public Command {
     if (Status usage = check_usage(); !usage) return usage.error();
     const auto client = server_.open();
     if (!client) return client.error();
-    const auto topology = (*client)->get_topology(action_ == "set", server_.call());
+    const auto topology =
+        (*client)->call(client::GetTopology{action_ == "set", services_}, server_.call());
     if (!topology) return refused(terminal, name(), topology.error());
     if (action_ == "set") return set(terminal, **client, *topology);
     return action_ == "lookup" ? look_up(terminal, *topology) : plan(terminal, *topology);
@@ -98,6 +110,11 @@ class RingCommand final : public Command {
       return {Errc::kInvalid, changes ? "--add and --remove belong to plan"
                                       : "name the change: --add ID or --remove ID"};
     }
+    if (services_.one() && action_ == "set") {
+      return {Errc::kInvalid,
+              "--service belongs to lookup and plan; all rings have the configuration that set "
+              "changes"};
+    }
     const bool sets = virtual_nodes_ || replication_;
     if (sets != (action_ == "set")) {
       return {Errc::kInvalid,
@@ -125,7 +142,7 @@ class RingCommand final : public Command {
   }
 
   Result<int> look_up(Terminal& terminal, const client::TopologyImage& topology) const {
-    const client::TopologyView view(topology);
+    const client::TopologyView view(topology, services_);
     const client::Owners owners = view.owners(key_);
     std::vector<client::Node> nodes;
     for (std::size_t i = 0; i < owners.size(); ++i) nodes.push_back(owners[i]);
@@ -142,6 +159,7 @@ class RingCommand final : public Command {
                           {"position", std::to_string(key_position(key_))},
                           {"owners", std::move(list)},
                           {"degraded", owners.degraded()},
+                          {"service", services_.one() ? Json(services_.text()) : Json(nullptr)},
                           {"version", topology.version.value()}}));
     } else {
       for (const client::Node& node : nodes) {
@@ -158,7 +176,7 @@ class RingCommand final : public Command {
 
   Result<int> plan(Terminal& terminal, const client::TopologyImage& topology) const {
     // The view holds each id once and its ring within bounds, whatever the server sent.
-    const client::TopologyView view(topology);
+    const client::TopologyView view(topology, services_);
     std::vector<RingMember> members;
     view.for_each([&](const client::Node& node) {
       if (membership::in_ring(node.state)) members.push_back({node.id, node.weight});
@@ -222,6 +240,7 @@ class RingCommand final : public Command {
   }
 
   ServerOptions server_;
+  client::ServiceFilter services_;
   std::string action_;
   std::string key_;
   std::string add_;

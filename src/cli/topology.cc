@@ -5,6 +5,7 @@
 #include "cli/follow.h"
 #include "cli/options.h"
 #include "cli/server_options.h"
+#include "cli/service_options.h"
 #include "cli/topology_screen.h"
 #include "cli/topology_text.h"
 #include "client/topology_watch.h"
@@ -36,6 +37,7 @@ class TopologyCommand final : public Command {
 
   void declare(CLI::App& app) override {
     server_.declare(app);
+    add_service_filter(app, services_);
     add_flag(app, "--watch", watch_, "Follow changes until interrupted");
     add_flag(app, "--linearizable", linearizable_,
              "Include every change that was acknowledged before the call");
@@ -51,7 +53,8 @@ class TopologyCommand final : public Command {
     if (watch_) return terminal.window && !json_ ? show(terminal) : print_changes(terminal);
     const auto client = server_.open();
     if (!client) return client.error();
-    const auto topology = (*client)->get_topology(linearizable_, server_.call());
+    const auto topology =
+        (*client)->call(client::GetTopology{linearizable_, services_}, server_.call());
     if (!topology) return refused(terminal, name(), topology.error());
     if (json_) {
       terminal.line(dump(topology_json(*topology)));
@@ -80,7 +83,7 @@ class TopologyCommand final : public Command {
     const auto client = server_.open();
     if (!client) return client.error();
     return follow(terminal, signals, false, [&]() -> Result<Look> {
-      const auto sight = see(**client, server_.call());
+      const auto sight = see(**client, services_, server_.call());
       if (!sight) return sight.error();
       return Look{
           topology_screen(terminal, *sight, by_id(sight->topology.nodes), system_wall_now()),
@@ -97,8 +100,10 @@ class TopologyCommand final : public Command {
     if (const auto health = (*client)->health_check(server_.call()); !health) {
       return refused(terminal, name(), health.error());
     }
+    client::WatchConfig config;
+    config.services = services_;
     const auto watch = client::watch_topology_with_recovery(
-        **client, {}, [&](const client::WatchEvent& event, TopologyVersion) {
+        **client, config, [&](const client::WatchEvent& event, TopologyVersion) {
           const WallTime now = system_wall_now();
           // The watch could not be ended while its callback waits for a reader.
           terminal.event(json_ ? dump(event_json(event, now)) : event_text(event, now));
@@ -112,6 +117,7 @@ class TopologyCommand final : public Command {
   }
 
   ServerOptions server_;
+  client::ServiceFilter services_ = client::ServiceFilter::all();
   bool watch_ = false;
   bool linearizable_ = false;
   bool json_ = false;

@@ -49,8 +49,9 @@ std::string painted(const Terminal& terminal, NodeState state, const std::string
 
 }  // namespace
 
-Result<Sight> see(client::Client& client, const client::CallOptions& options) {
-  auto topology = client.get_topology(false, options);
+Result<Sight> see(client::Client& client, const client::ServiceFilter& services,
+                  const client::CallOptions& options) {
+  auto topology = client.call(client::GetTopology{false, services}, options);
   if (!topology) return topology.error();
   auto health = client.health_check(options);
   if (!health) return health.error();
@@ -62,9 +63,9 @@ std::string topology_screen(const Terminal& terminal, const Sight& sight,
   std::string text = format_time(now) + "  " + leader_line(terminal, sight.health) + "\n" +
                      count_line(sight.topology) + "\n\n";
   std::vector<std::vector<std::string>> table{
-      {"ID", "TYPE", "STATE", "FOR", "HEARTBEAT", "FLAPS", "ADDRESS"}};
+      {"ID", "SERVICE", "STATE", "FOR", "HEARTBEAT", "FLAPS", "ADDRESS"}};
   for (const Node& node : nodes) {
-    table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state_text(node),
+    table.push_back({node.id.value(), std::string(service_of(node)), state_text(node),
                      age_text(node.state_age), ago(node.heartbeat_age),
                      std::to_string(node.suspect_count), place(node)});
   }

@@ -14,7 +14,8 @@ struct Sight {
   client::TopologyImage topology;
   client::Health health;
 };
-[[nodiscard]] Result<Sight> see(client::Client& client, const client::CallOptions& options);
+[[nodiscard]] Result<Sight> see(client::Client& client, const client::ServiceFilter& services,
+                                const client::CallOptions& options);
 
 /// A topology as --watch shows it: who leads the servers and with which epoch, how many nodes are
 /// in which state, and a row for each node with its state, how long it has been in it, how long ago

@@ -67,7 +67,9 @@ Json node_json(const Node& node) {
           {"registered_at", to_ms(node.registered_at)},
           {"weight", node.weight},
           {"state_since", to_ms(node.state_since)},
-          {"drain_requested", node.drain_requested}};
+          {"drain_requested", node.drain_requested},
+          {"service", service_of(node)},
+          {"tags", node.tags.empty() ? Json::object() : Json(node.tags)}};
 }
 
 Json topology_json(const client::TopologyImage& topology) {
@@ -76,6 +78,7 @@ Json topology_json(const client::TopologyImage& topology) {
           {"frontend_nodes", nodes_json(nodes, NodeType::kFrontend)},
           {"metadata_nodes", nodes_json(nodes, NodeType::kMetadata)},
           {"object_nodes", nodes_json(nodes, NodeType::kObject)},
+          {"nodes", nodes_json(nodes, NodeType::kUnknown)},
           {"hash_ring_config",
            {{"virtual_nodes_per_physical", topology.ring.virtual_nodes},
             {"replication_factor", topology.ring.replication}}},
@@ -83,12 +86,22 @@ Json topology_json(const client::TopologyImage& topology) {
           {"age_ms", to_ms(topology.age)}};
 }
 
+std::string tags_text(const membership::Tags& tags) {
+  std::string text;
+  for (const auto& [key, value] : tags) text += (text.empty() ? "" : " ") + key + "=" + value;
+  return text.empty() ? "-" : text;
+}
+
 std::string node_table(const std::vector<Node>& nodes) {
+  const bool tagged =
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return !node.tags.empty(); });
   std::vector<std::vector<std::string>> table{
-      {"ID", "TYPE", "STATE", "ADDRESS", "HEARTBEAT", "GENERATION"}};
+      {"ID", "SERVICE", "STATE", "ADDRESS", "HEARTBEAT", "GENERATION"}};
+  if (tagged) table[0].emplace_back("TAGS");
   for (const Node& node : nodes) {
-    table.push_back({node.id.value(), to_lower(membership::to_string(node.type)), state_text(node),
-                     place(node), ago(node.heartbeat_age), node.generation.value()});
+    table.push_back({node.id.value(), std::string(service_of(node)), state_text(node), place(node),
+                     ago(node.heartbeat_age), node.generation.value()});
+    if (tagged) table.back().push_back(tags_text(node.tags));
   }
   return format_table(table);
 }
@@ -102,7 +115,7 @@ Json event_json(const client::WatchEvent& event, WallTime now) {
       event.view->for_each([&](const Node& node) { image.nodes.push_back(node); });
       const Json whole = topology_json(image);
       for (const char* name :
-           {"frontend_nodes", "metadata_nodes", "object_nodes", "hash_ring_config"}) {
+           {"frontend_nodes", "metadata_nodes", "object_nodes", "nodes", "hash_ring_config"}) {
         json[name] = whole[name];
       }
       break;

@@ -18,7 +18,7 @@ namespace muster::cli {
 [[nodiscard]] nlohmann::ordered_json topology_json(const client::TopologyImage& topology);
 [[nodiscard]] std::string dump(const nlohmann::ordered_json& json);
 
-/// A heading and a row for each node, in the order given.
+/// A heading and a row for each node, in the order given. Tags are a column if a node has any.
 [[nodiscard]] std::string node_table(const std::vector<client::Node>& nodes);
 
 /// Parts of such a row: its state, with who asked for it; for how long, and how long ago ("-" when

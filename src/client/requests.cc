@@ -51,6 +51,7 @@ const char* to_string(ServerRole role) {
 WireRequest encode(const GetTopology& request) {
   v1::GetTopologyRequest message;
   message.set_linearizable(request.linearizable);
+  message.set_service(request.services.text());
   return wire("/muster.v1.CoordinatorService/GetTopology", message, Effect::kRead, Aim::kAny);
 }
 

@@ -19,6 +19,7 @@ struct GetTopology {
   using Answer = TopologyImage;
   /// Not older than any acknowledged write. Otherwise from the copy of the server that answers.
   bool linearizable = false;
+  ServiceFilter services{};
 };
 
 struct Registration {

@@ -9,6 +9,7 @@ namespace muster::client {
 WatchSession::WatchSession(Caller& caller, const WatchConfig& config, Listener listener)
     : caller_(caller),
       listener_(std::move(listener)),
+      services_(config.services),
       machine_(config, Random(caller.random().next())),
       timer_(caller.loop()) {
   open();
@@ -25,7 +26,7 @@ void WatchSession::open() {
   };
   stream_ = caller_.connection(server_).stream("/muster.v1.CoordinatorService/WatchTopology", {},
                                                std::move(events));
-  stream_->send(encode_watch(since, machine_.history()));
+  stream_->send(encode_watch(since, machine_.history(), services_));
   stream_->close();
   watch_silence();
 }

@@ -31,6 +31,7 @@ class WatchSession {
 
   Caller& caller_;
   Listener listener_;
+  const ServiceFilter services_;
   WatchMachine machine_;
   std::string server_;
   std::unique_ptr<Stream> stream_;

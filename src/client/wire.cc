@@ -55,6 +55,8 @@ void write_spec(const NodeSpec& spec, v1::NodeInfo& message) {
   message.set_type(static_cast<v1::NodeType>(spec.type));
   message.set_generation_id(spec.generation.value());
   message.set_weight(spec.weight);
+  message.set_service(spec.service);
+  for (const auto& [key, value] : spec.tags) (*message.mutable_tags())[key] = value;
 }
 
 Node read_node(const v1::NodeInfo& message) {
@@ -63,6 +65,8 @@ Node read_node(const v1::NodeInfo& message) {
   node.address = message.address();
   node.port = message.port();
   node.type = static_cast<NodeType>(message.type());
+  node.service = message.service();
+  node.tags.insert(message.tags().begin(), message.tags().end());
   node.state = static_cast<NodeState>(message.state());
   node.generation = Generation(message.generation_id());
   node.weight = message.weight();
@@ -77,8 +81,8 @@ Node read_node(const v1::NodeInfo& message) {
 TopologyImage read_topology(const v1::GetTopologyResponse& message) {
   TopologyImage image;
   image.version = TopologyVersion(message.version());
-  for (const auto* nodes :
-       {&message.frontend_nodes(), &message.metadata_nodes(), &message.object_nodes()}) {
+  for (const auto* nodes : {&message.frontend_nodes(), &message.metadata_nodes(),
+                            &message.object_nodes(), &message.nodes()}) {
     for (const v1::NodeInfo& node : *nodes) {
       Node& read = image.nodes.emplace_back(read_node(node));
       if (message.log_ms() == 0) continue;  // A server of 0.1 tells no ages.
@@ -93,10 +97,12 @@ TopologyImage read_topology(const v1::GetTopologyResponse& message) {
   return image;
 }
 
-std::string encode_watch(TopologyVersion since, const std::string& history) {
+std::string encode_watch(TopologyVersion since, const std::string& history,
+                         const ServiceFilter& services) {
   v1::WatchTopologyRequest message;
   message.set_since_version(since.value());
   message.set_history(history);
+  message.set_service(services.text());
   return message.SerializeAsString();
 }
 

@@ -21,7 +21,8 @@ void write_spec(const NodeSpec& spec, v1::NodeInfo& message);
 [[nodiscard]] Node read_node(const v1::NodeInfo& message);
 [[nodiscard]] TopologyImage read_topology(const v1::GetTopologyResponse& message);
 
-[[nodiscard]] std::string encode_watch(TopologyVersion since, const std::string& history);
+[[nodiscard]] std::string encode_watch(TopologyVersion since, const std::string& history,
+                                       const ServiceFilter& services);
 /// Returns kCorrupt if the bytes are not a message of a watch.
 [[nodiscard]] Result<TopologyUpdate> decode_update(const std::string& body);
 

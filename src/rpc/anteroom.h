@@ -26,7 +26,7 @@ class Anteroom {
     std::size_t all_max = 512;
     std::size_t waiting_max = 4'096;
     /// At most this many begin in one turn, so that others have theirs.
-    std::size_t begin_max = 32;
+    std::size_t begin_max = 8;
     Duration patience = 2s;
     /// A connection that has sent nothing for so long since it came gives way.
     Duration silence = 250ms;

@@ -167,9 +167,10 @@ TEST(AnteroomTest, SilentConnectionsOfThousandsOfHostsDelayAnotherForAMoment) {
   Anteroom room({});
   for (Anteroom::Guest i = 1; i <= 4'000; ++i) room.came(i, "host " + std::to_string(i), kNow);
   room.came(4'001, "client", kNow);
-  for (MonoTime now = kNow; now < kNow + 600ms; now += 1ms) {
+  for (MonoTime now = kNow; now < kNow + 600ms;) {
     const auto turn = room.next(now);
     if (std::ranges::count(turn.begin, 4'001U) == 1) return;
+    now += turn.more ? Duration(100us) : Duration(1ms);
   }
   FAIL() << "it still waits";
 }

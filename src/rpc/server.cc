@@ -100,7 +100,7 @@ class Server::Impl {
     }
     for (const auto& [number, peer] : std::exchange(peers_, {})) {
       peer->connection().close();
-      loop_.post([peer = peer] {});  // Its session may be at work further up.
+      loop_.post([kept = peer] {});  // Its session may be at work further up.
     }
   }
 

@@ -139,9 +139,9 @@ ClusterPeer::ClusterPeer(const ServerConfig& config, Surroundings surroundings)
       cluster_({loop_, replica_, term_, peers_, surroundings.access, observer_,
                 [this] { return leader(); }, config_.id, process_}),
       topology_hub_(loop_, replica_.state(),
-                    [this] {
+                    [this](const membership::ServiceFilter& services) {
                       v1::TopologyUpdate update;
-                      *update.mutable_full_sync() = coordinator_.topology();
+                      *update.mutable_full_sync() = coordinator_.topology(services);
                       update.set_version(update.full_sync().version());
                       return rpc::to_payload(update);
                     },

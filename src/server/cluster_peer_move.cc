@@ -81,13 +81,13 @@ void ClusterPeer::ask_move_state(const v1::MoveStateRequest& request, Duration t
     if (id == config_.id) continue;
     ++round->missing;
     peers_.call_peer(server.address, kMoveState, request.SerializeAsString(), timeout,
-                     lifetime_.wrap([round, answered, id = id](const rpc::RpcStatus& status,
-                                                               const std::string& answer) {
+                     lifetime_.wrap([round, answered, who = id](const rpc::RpcStatus& status,
+                                                                const std::string& answer) {
                        v1::MoveStateResponse response;
                        if (status.ok() && response.ParseFromString(answer)) {
-                         round->states.answers[id] = response;
+                         round->states.answers[who] = response;
                        } else {
-                         round->states.failures[id] = status;
+                         round->states.failures[who] = status;
                        }
                        answered();
                      }));

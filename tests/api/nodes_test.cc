@@ -32,6 +32,42 @@ Node node_of(const std::string& id) {
   return node;
 }
 
+TEST(PublicNodesTest, ANodeOfAnyServiceIsFoundByThoseWhoFollowIt) {
+  const MusterdCluster servers;
+  const Cluster cluster = Cluster::connect(servers.endpoints()).value();
+  Node queue = node_of("q1");
+  queue.service = "queue";
+  queue.tags = {{"zone", "b"}};
+  const Membership one = Membership::join(cluster, queue).value();
+  const Membership two = Membership::join(cluster, node_of("o1")).value();
+  const auto following = [&](const std::string& service) {
+    DirectoryOptions options;
+    options.service = service;
+    return Directory::follow(cluster, options).value();
+  };
+  const View queues = following("queue").view();
+  ASSERT_EQ(queues.size(), 1u);
+  EXPECT_EQ(queues.nodes()[0].service, "queue");
+  EXPECT_EQ(queues.nodes()[0].kind, muster::NodeKind::kUnknown);
+  EXPECT_EQ(queues.nodes()[0].tags.at("zone"), "b");
+  EXPECT_EQ(queues.owners("key").at(0).id, "q1");
+  const View all = following("*").view();
+  EXPECT_EQ(all.size(), 2u);
+  EXPECT_EQ(all.owners("key").at(0).id, "o1") << "the ring of the kinds";
+  EXPECT_EQ(all.owners_of("queue", "key").at(0).id, "q1");
+  EXPECT_EQ(all.owners_of("object", "key").at(0).id, "o1");
+  EXPECT_TRUE(all.owners_of("search", "key").empty());
+  const View kinds = following("").view();
+  ASSERT_EQ(kinds.size(), 1u);
+  EXPECT_EQ(kinds.nodes()[0].service, "object");
+  DirectoryOptions wrong;
+  wrong.service = "Queue";
+  EXPECT_EQ(Directory::follow(cluster, wrong).error().code, muster::Code::kInvalid);
+  Node bad = node_of("b1");
+  bad.service = "Queue";
+  EXPECT_EQ(Membership::join(cluster, bad).error().code, muster::Code::kInvalid);
+}
+
 TEST(PublicNodesTest, WhoJoinsIsFoundByEverybodyAndLeavesInOrder) {
   const MusterdCluster servers;
   const Cluster cluster = Cluster::connect(servers.endpoints()).value();

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "platform/system_clock.h"
 #include "tests/cli/guest.h"
 #include "tests/cli/muster_program.h"
@@ -93,6 +95,106 @@ TEST_F(MusterTopologyTest, AWatchPrintsWhatKeepAliveDoes) {
   EXPECT_EQ(ask({"ring", "lookup", "hello"}).code, 1) << "nobody holds the key";
   ::kill(watch.pid(), SIGTERM);
   EXPECT_EQ(watch.finish(), 0) << content(watch_errors);
+}
+
+TEST_F(MusterTopologyTest, NodesOfAnyServiceAreRegisteredChosenByTagAndHaveARing) {
+  int port = 7000;
+  const auto add = [&](const std::string& id, Words words) {
+    words.insert(words.begin(), {"node", "register", id, "--address", "10.0.0.1", "--port",
+                                 std::to_string(++port), "--generation", testing::uuid(1)});
+    const Outcome outcome = ask(words);
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    ASSERT_TRUE(testing::heartbeat(server_, id).ok());
+  };
+  add("q1", {"--service", "queue", "--tag", "zone=b", "--tag", "disk=ssd=fast"});
+  add("q2", {"--service", "queue", "--tag", "zone=c"});
+  add("o1", {"--tag", "zone=b"});
+  add("f1", {"--service", "frontend"});
+  const auto ids = [&](Words words) {
+    words.insert(words.begin(), {"nodes", "--json"});
+    const auto json = ask(words).json();
+    std::string all;
+    for (const auto& each : json["nodes"]) {
+      all += (all.empty() ? "" : " ") + each["id"].get<std::string>();
+    }
+    return all;
+  };
+  ASSERT_TRUE(testing::eventually([&] {
+    return ids({"--state", "active"}) == "f1 o1 q1 q2";
+  })) << ask({"nodes"}).out;
+  EXPECT_EQ(ids({"--service", "queue"}), "q1 q2");
+  EXPECT_EQ(ids({"--service", "frontend"}), "f1");
+  EXPECT_EQ(ids({"--type", "object"}), "o1");
+  EXPECT_EQ(ids({"--tag", "zone=b"}), "o1 q1");
+  EXPECT_EQ(ids({"--tag", "zone=b", "--service", "queue"}), "q1");
+  EXPECT_EQ(ids({"--tag", "zone=b", "--tag", "disk=ssd=fast"}), "q1");
+  EXPECT_EQ(ids({"--tag", "zone=x"}), "");
+  EXPECT_THAT(ask({"nodes", "--service", "queue"}).out,
+              AllOf(HasSubstr("SERVICE"), HasSubstr("queue"), HasSubstr("disk=ssd=fast zone=b")));
+  const auto topology = ask({"topology", "--json", "--linearizable"}).json();
+  EXPECT_EQ(topology["nodes"].size(), 2U);
+  EXPECT_EQ(topology["nodes"][0]["service"], "queue");
+  EXPECT_EQ(topology["nodes"][0]["tags"]["disk"], "ssd=fast");
+  EXPECT_EQ(topology["object_nodes"][0]["service"], "object");
+  EXPECT_EQ(topology["object_nodes"][0]["tags"]["zone"], "b");
+  EXPECT_EQ(ask({"topology", "--json", "--service", "queue"}).json()["object_nodes"].size(), 0U);
+
+  const auto owners = [&](Words words) {
+    words.insert(words.begin(), {"ring", "lookup", "hello", "--json"});
+    std::set<std::string> all;
+    const auto json = ask(words).json();
+    for (const auto& each : json["owners"]) all.insert(each["id"].get<std::string>());
+    return all;
+  };
+  EXPECT_EQ(owners({}), (std::set<std::string>{"f1", "o1"})) << "the ring of release 0.1";
+  EXPECT_EQ(owners({"--service", "queue"}), (std::set<std::string>{"q1", "q2"}));
+  EXPECT_EQ(owners({"--service", "object"}), (std::set<std::string>{"o1"}));
+  EXPECT_EQ(ask({"ring", "plan", "--service", "queue", "--remove", "o1"}).code, 64);
+  const Outcome plan = ask({"ring", "plan", "--service", "object", "--remove", "o1", "--json"});
+  EXPECT_EQ(plan.json()["primary_moved"], 1.0) << plan.err;
+}
+
+TEST_F(MusterTopologyTest, MistakesWithServicesAndTagsAreNamed) {
+  const auto refused = [&](Words words) {
+    words.insert(words.begin(),
+                 {"node", "register", "a", "--address", "10.0.0.1", "--port", "7000"});
+    const Outcome outcome = ask(words);
+    EXPECT_EQ(outcome.code, 64) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused({"--service", "Queue"}), HasSubstr("lower-case"));
+  EXPECT_THAT(refused({"--service", "queue", "--type", "object"}), HasSubstr("two services"));
+  EXPECT_THAT(refused({"--tag", "zone"}), HasSubstr("KEY=VALUE"));
+  EXPECT_THAT(refused({"--tag", "zo ne=b"}), HasSubstr("key"));
+  EXPECT_THAT(refused({"--tag", "zone=b", "--tag", "zone=c"}), HasSubstr("given twice"));
+  EXPECT_EQ(ask({"ring", "set", "--service", "queue", "--replication-factor", "2"}).code, 64);
+  EXPECT_EQ(ask({"nodes"}).code, 1) << "none was registered";
+}
+
+// What others do has versions, too, and must not look like a loss.
+TEST_F(MusterTopologyTest, AWatchOfOneServicePrintsItsChangesOnly) {
+  const std::string errors = dir_.path() / "watch";
+  ChildProcess watch(prepared(
+      {"topology", "--watch", "--json", "--service", "queue", "--server", server_.address()},
+      errors));
+  EXPECT_EQ(nlohmann::json::parse(watch.read_line())["event"], "snapshot");
+  ASSERT_EQ(enter("a").code, 0);
+  ASSERT_EQ(ask({"node", "register", "q", "--service", "queue", "--address", "10.0.0.1", "--port",
+                 "7001"})
+                .code,
+            0);
+  ASSERT_EQ(enter("b").code, 0);
+  ASSERT_EQ(ask({"node", "remove", "a"}).code, 0);
+  ASSERT_EQ(ask({"node", "remove", "q"}).code, 0);
+  auto event = nlohmann::json::parse(watch.read_line());
+  EXPECT_EQ(event["event"], "node_added");
+  EXPECT_EQ(event["node"]["id"], "q");
+  EXPECT_EQ(event["version"], 2);
+  event = nlohmann::json::parse(watch.read_line());
+  EXPECT_EQ(event["event"], "node_removed");
+  EXPECT_EQ(event["version"], 5);
+  ::kill(watch.pid(), SIGTERM);
+  EXPECT_EQ(watch.finish(), 0) << content(errors);
 }
 
 // R61: its callback waited for the reader, and the end of the watch for its callback.

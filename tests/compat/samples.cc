@@ -21,6 +21,7 @@ namespace {
 
 using membership::testing::at;
 using membership::testing::registration;
+using membership::testing::service_spec;
 using membership::testing::spec;
 using membership::testing::uuid;
 using membership::testing::wall;
@@ -54,6 +55,8 @@ void add_commands(std::vector<Sample>& all) {
       {"ring", SetRingConfig{{32, 5, {}}, {}}},
       {"set-drain", SetDrain{NodeId("n1"), true, {}}},
       {"undrain", SetDrain{NodeId("n1"), false, {}}},
+      {"register-service", registration_of(service_spec("n1", "search", {{"zone", "b"}}))},
+      {"register-tagged", registration_of(service_spec("n1", "object", {{"zone", "b"}}))},
   };
   for (const auto& [name, change] : changes) {
     all.push_back(command(name, cluster::ChangeTopology{change}));
@@ -197,6 +200,25 @@ void add_snapshots(std::vector<Sample>& all) {
   all.push_back(snapshot("cluster-snapshot-departed.hex", parts(made)));
   cluster::ClusterState later = later_state();
   all.push_back(snapshot("cluster-snapshot-labelled-drained.hex", parts(later)));
+  cluster::ClusterState services;
+  std::uint64_t index = 0;
+  for (const auto& node : {service_spec("n1", "search", {{"zone", "b"}, {"spare", ""}}),
+                           service_spec("n2", "object", {{"zone", "a"}}),
+                           service_spec("n3", "queue"), service_spec("n4", "frontend")}) {
+    const cluster::Command each = cluster::ChangeTopology{membership::registration_of(node)};
+    MUSTER_CHECK(services.apply(cluster::encode(each), {++index, 0, at(1)}));
+  }
+  all.push_back({"cluster-snapshot-services.hex", parts(services),
+                 [bytes = parts(services)](const std::string& stored) -> std::string {
+                   cluster::SnapshotAssembler assembler;
+                   if (Status s = assembler.add(stored); !s) return s.error().message;
+                   auto read = assembler.finish();
+                   if (!read) return read.error().message;
+                   const membership::NodeEntry* node = read->topology().find(NodeId("n1"));
+                   const bool equal = node != nullptr && node->service == "search" &&
+                                      node->tags.at("zone") == "b" && parts(*read) == bytes;
+                   return equal ? "" : "reads as something else";
+                 }});
 }
 
 void add_backup(std::vector<Sample>& all) {

@@ -86,7 +86,7 @@ TEST_F(UpgradeTest, ANewCommandIsUsedWhenTheLastServerIsUpgradedAndStopsOneTaken
   restart_as(s1_, next_);
   restart_as(s2_, next_);
   make_leader(s1_);
-  ASSERT_TRUE(announced(s1_, {2, 3, 3}));
+  ASSERT_TRUE(announced(s1_, {3, 4, 4}));
   expect_refused(s1_, "s3");
   expect_refused(s3_, "s3");  // Passed on to the leader.
 
@@ -108,15 +108,15 @@ TEST_F(UpgradeTest, ANewCommandIsUsedWhenTheLastServerIsUpgradedAndStopsOneTaken
 TEST_F(UpgradeTest, ServersAreTakenBackOneByOneWhileNothingNewWasUsed) {
   for (Musterd* each : all()) restart_as(*each, next_);
   make_leader(s1_);
-  ASSERT_TRUE(announced(s1_, {3, 3, 3}));
+  ASSERT_TRUE(announced(s1_, {4, 4, 4}));
   ASSERT_TRUE(put_soon(s1_, "by the next release", "v"));
 
   restart_as(s3_, now_);
-  ASSERT_TRUE(announced(s1_, {2, 3, 3}));
+  ASSERT_TRUE(announced(s1_, {3, 4, 4}));
   expect_refused(s1_, "s3");
   restart_as(s2_, now_);
   restart_as(s1_, now_);
-  ASSERT_TRUE(announced(s2_, {2, 2, 2}));
+  ASSERT_TRUE(announced(s2_, {3, 3, 3}));
   // To this release the key is like any other.
   ASSERT_TRUE(put_soon(s3_, "next/ordinary", "v"));
   for (Musterd* each : all()) {
@@ -130,7 +130,7 @@ TEST_F(UpgradeTest, ServersAreTakenBackOneByOneWhileNothingNewWasUsed) {
 // understood.
 TEST_F(UpgradeTest, AnOldServerThatWasAwayStopsWhenItMeetsTheNewCommand) {
   // Takes about 11 s: the frozen server counts until it has been silent for 10 s (kAbsentAfter).
-  ASSERT_TRUE(announced(s1_, {2, 2, 2})) << "it is known, and counts until it was long silent";
+  ASSERT_TRUE(announced(s1_, {3, 3, 3})) << "it is known, and counts until it was long silent";
   s3_.freeze();
   restart_as(s1_, next_);
   restart_as(s2_, next_);

@@ -158,21 +158,26 @@ export class InventedCluster {
     const q = (query.get('q') ?? '').toLowerCase();
     const wanted = this.nodes.filter((node) =>
       (!query.get('state') || node.state === query.get('state')) &&
-      (!query.get('type') || node.type === query.get('type')) &&
+      (!query.get('service') || node.service === query.get('service')) &&
+      (!query.get('tag') || query.get('tag').split('=')[1] === node.tags[query.get('tag').split('=')[0]]) &&
       (node.id.includes(q) || node.address.includes(q))).map((node) => this.row(node));
     const by = query.get('sort') === 'age' ? 'lastHeartbeatAgeMs' : query.get('sort') ?? 'id';
     const sign = query.get('order') === 'desc' ? -1 : 1;
     wanted.sort((a, b) => a[by] < b[by] ? -sign : a[by] > b[by] ? sign : 0);
     const offset = Number(query.get('offset') ?? 0);
-    return { total: wanted.length,
+    return { total: wanted.length, services: this.services(),
       nodes: wanted.slice(offset, offset + Number(query.get('limit') ?? 200)) };
+  }
+
+  services() {
+    return [...new Set(this.nodes.map(({ service }) => service))].sort();
   }
 
   ring() {
     const step = Math.max(1, this.points.length / 4096);
     const points = [];
     for (let i = 0; i < this.points.length; i += step) points.push(this.points[Math.floor(i)]);
-    return { virtualNodes: this.virtualNodes, thinned: step > 1, points,
+    return { virtualNodes: this.virtualNodes, service: null, services: this.services(), thinned: step > 1, points,
       nodes: this.members.map(({ id, state }) =>
         ({ id, share: this.shares.get(id), flagged: state === 'suspect' })) };
   }
@@ -268,8 +273,10 @@ export class InventedCluster {
     const luck = this.chance();
     const state = luck < 0.93 ? 'active' : luck < 0.95 ? 'suspect' : luck < 0.97 ? 'draining'
       : luck < 0.98 ? 'joining' : 'down';
+    const service = ['object', 'object', 'metadata', 'frontend'][i % 4];
     return {
-      id: `node-${String(i + 1).padStart(5, '0')}`, type: ['object', 'object', 'metadata', 'frontend'][i % 4],
+      id: `node-${String(i + 1).padStart(5, '0')}`, type: service, service,
+      tags: i % 8 === 1 ? { zone: 'abc'[i % 3] } : {},
       address: `10.${1 + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`, port: 7000, state, slot: i,
       generation: `00000000-0000-4000-8000-${String(i).padStart(12, '0')}`,
       flaps: this.chance() < 0.05 ? Math.ceil(this.chance() * 4) : 0,

@@ -113,7 +113,8 @@ class HttpTest(unittest.TestCase):
         for name in names:
             self.leader.activate(name)
         found = self.follower.get("/v1/nodes", linearizable="true")
-        placed = [node["id"] for node in found["nodes"] if node["state"] in ("ACTIVE", "SUSPECT")]
+        placed = [node["id"] for node in found["nodes"]
+                  if node["state"] in ("ACTIVE", "SUSPECT") and node["service"] in ("frontend", "metadata", "object")]
         for key in ("hello", "a key with spaces", "schlüssel"):
             told = self.follower.get("/v1/ring", key=key, linearizable="true")
             expected = owner_of(placed, key, found["ring"]["virtual_nodes_per_physical"])
@@ -122,6 +123,27 @@ class HttpTest(unittest.TestCase):
             self.assertFalse(told["degraded"])
             self.assertEqual(self.follower.get("/v1/ring", key=key, n=1)["owners"][0]["id"], expected)
         self.assertEqual(self.follower.get("/v1/ring", key="k", service="frontend")["owners"], [])
+        self.refused(self.follower, "GET", "/v1/ring?key=k&service=No", 400, "INVALID_ARGUMENT", "service")
+
+    def test_nodes_of_any_service_have_tags_and_a_ring_of_their_own(self):
+        watch = Events(self.follower, "/v1/watch/nodes?service=cache")
+        self.addCleanup(watch.close)
+        watch.wait_for("full_sync")
+        for name, zone in (("cache-1", "a"), ("cache-2", "b")):
+            self.leader.activate(name, service="cache", tags={"zone": zone})
+        self.leader.activate("no-cache")
+        found = self.follower.get("/v1/nodes", service="cache", linearizable="true")["nodes"]
+        self.assertEqual([(node["id"], node["service"], node["tags"]) for node in found],
+                         [("cache-1", "cache", {"zone": "a"}), ("cache-2", "cache", {"zone": "b"})])
+        self.assertEqual([node["id"] for node in self.follower.get("/v1/nodes", tag="zone=b")["nodes"]], ["cache-2"])
+        self.assertEqual(self.follower.get("/v1/nodes/cache-2")["service"], "cache")
+        owners = self.follower.get("/v1/ring", key="k", service="cache", n=5, linearizable="true")["owners"]
+        self.assertEqual(owners[0]["id"], owner_of(["cache-1", "cache-2"], "k", 16))
+        self.assertEqual(len(owners), 2)
+        watch.wait_for("node_updated", lambda data: data["node"]["id"] == "cache-2")
+        self.assertNotIn("no-cache", [data.get("node", {}).get("id") for _, _, data in watch.heard])
+        self.refused(self.leader, "PUT", "/v1/nodes/n1", 400, "INVALID_ARGUMENT", "service",
+                     {"service": "No!", "address": "10.0.0.1", "port": 1, "generation_id": str(uuid.uuid4())})
 
     def test_elections_show_who_leads(self):
         self.worker("cron", f"muster://{self.leader.grpc}")
@@ -220,7 +242,7 @@ class HttpTest(unittest.TestCase):
 
         def wait(session):
             waits[session] = self.follower.ask_json(
-                "PUT", path, {"session": session, "holder": f"program-{session}", "wait_ms": 5000})
+                "PUT", path, {"session": session, "holder": f"program-{session}", "wait_ms": 20000})
 
         status, held = self.follower.ask_json("PUT", path, {"session": "a", "holder": "program-a", "ttl_ms": 20000})
         self.assertEqual(status, 200, held)

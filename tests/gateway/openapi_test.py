@@ -20,7 +20,7 @@ import uuid
 from scene import BIN, PLAIN, Server, curl, eventually
 
 GENERATION = str(uuid.uuid4())
-NODE = {"service": "object", "address": "10.0.0.1", "port": 7000, "generation_id": GENERATION}
+NODE = {"service": "object", "address": "10.0.0.1", "port": 7000, "generation_id": GENERATION, "tags": {"zone": "a"}}
 BEAT = {"generation_id": GENERATION}
 OTHER = str(uuid.uuid4())
 
@@ -153,7 +153,7 @@ class OpenApiTest(unittest.TestCase):
 
     def test_every_parameter_is_taken_and_no_other(self):
         values = {"after": "a", "limit": "3", "stale_ok": "true", "service": "object", "state": "DOWN", "key": "k",
-                  "n": "2", "linearizable": "false", "generation_id": OTHER, "prefix": "app",
+                  "n": "2", "linearizable": "false", "generation_id": OTHER, "prefix": "app", "tag": "zone=a",
                   "session": "w9", "handle": urllib.parse.quote(self.handle)}
         for operation in self.operations:
             # The handle of a lock is of that lock.

@@ -100,10 +100,10 @@ class Server:
                 "generation_id": generation or str(uuid.uuid4()), **more}
         return self.ask_json("PUT", f"/v1/nodes/{name}", body)
 
-    def activate(self, name):
+    def activate(self, name, **more):
         """Registers the node and makes it ACTIVE; its generation."""
         generation = str(uuid.uuid4())
-        status, told = self.register(name, generation)
+        status, told = self.register(name, generation, **more)
         assert status == 200, told
         status, told = self.ask_json("POST", f"/v1/nodes/{name}/heartbeat", {"generation_id": generation})
         assert status == 200, told

@@ -4,11 +4,14 @@
 # there leads them nowhere. They are run in a mount namespace of their own, on empty directories.
 set -euo pipefail
 scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../../packaging/debian/musterd
-unshare --map-root-user --mount true 2>/dev/null || {
+# Root needs no user namespace, and gets none in a chroot.
+namespace=(unshare --mount)
+((EUID == 0)) || namespace+=(--map-root-user)
+"${namespace[@]}" true 2>/dev/null || {
   echo "SKIPPED: no mount namespace can be made here"
   exit 77
 }
-unshare --map-root-user --mount sh -euc '
+"${namespace[@]}" sh -euc '
   fail() { echo "FAILED: $*" >&2; exit 1; }
   mount -t tmpfs tmpfs /var/lib
   mount -t tmpfs tmpfs /etc/systemd

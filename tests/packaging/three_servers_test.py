@@ -78,7 +78,8 @@ class Machine:
         assert self.anchor.stdout.readline() == "ready\n"
         self.service = Service(SYSTEM, UNIT)
         self.shell = subprocess.Popen(
-            ["nsenter", "--target", str(self.anchor.pid), "--net", "--mount", "chroot", SYSTEM,
+            # With its root, too: this test may itself be in a chroot.
+            ["nsenter", "--target", str(self.anchor.pid), "--net", "--mount", "--root", "chroot", SYSTEM,
              "bash", "-euo", "pipefail"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"})

@@ -96,25 +96,28 @@ class Service:
 
     def start(self, machine, log):
         namespaces = [os.open(f"/proc/{machine}/ns/{kind}", os.O_RDONLY) for kind in ("net", "mnt")]
+        root = os.open(f"/proc/{machine}/root", os.O_RDONLY)
         try:
             self.process = subprocess.Popen(
                 shlex.split(self.unit["execstart"]), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin", "LANG": "C"},
-                preexec_fn=lambda: self.become(namespaces))
+                preexec_fn=lambda: self.become(namespaces, root))
         finally:
-            for each in namespaces:
+            for each in (*namespaces, root):
                 os.close(each)
 
-    def become(self, namespaces):
+    def become(self, namespaces, root):
         try:
-            self.step_down(namespaces)
+            self.step_down(namespaces, root)
         except BaseException as error:  # subprocess would keep the reason to itself.
             os.write(2, f"{type(error).__name__}: {error}\n".encode())
             raise
 
-    def step_down(self, namespaces):
+    def step_down(self, namespaces, root):
         for each in namespaces:
             check(LIBC.setns(each, 0))
+        os.fchdir(root)  # This test may itself be in a chroot, which setns() has left.
+        os.chroot(".")
         check(LIBC.unshare(CLONE_NEWNS))
         os.chroot(self.root)
         for path, mode in self.own_directories():

@@ -42,6 +42,9 @@ class ConfinedScene : public ProcessScene {
   ConfinedScene() {
     std::filesystem::create_directory(cgroup_);
     std::filesystem::permissions(dir_.path(), std::filesystem::perms::all);
+    // The programs may be where only their owner goes, such as below /root.
+    const std::filesystem::path built = std::filesystem::path(MUSTER_PROGRAM).parent_path();
+    for (const char* name : {"muster", "muster-guardian"}) copy(built / name, name);
   }
   ~ConfinedScene() override {
     EXPECT_TRUE(groups_left().empty()) << groups_left();
@@ -73,7 +76,7 @@ class ConfinedScene : public ProcessScene {
     Words all{"perl", "-e", "alarm 60; exec @ARGV", "unshare", "-m", "--propagation", "private"};
     all.insert(all.end(),
                {"sh", "-c", "set -e; " + enter + place.prepare + "; exec " + user + "\"$@\" 2>&1",
-                "sh", MUSTER_PROGRAM, "run"});
+                "sh", path_ + "/muster", "run"});
     all.insert(all.end(), words.begin(), words.end());
     return all;
   }
@@ -114,7 +117,7 @@ class ConfinedScene : public ProcessScene {
     return all;
   }
   /// A copy of a program, in the test's folder.
-  [[nodiscard]] std::string copy(const std::string& program, const std::string& name) const {
+  std::string copy(const std::string& program, const std::string& name) const {
     const std::string path = dir_.path() / name;
     std::filesystem::copy_file(program, path);
     return path;

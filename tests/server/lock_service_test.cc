@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -215,6 +216,47 @@ TEST_F(LockServiceTest, AHeadThatStopsAskingLosesItsPlace) {
   EXPECT_TRUE(next.release().ok());
 }
 
+TEST_F(LockServiceTest, AFreeLockIsKeptForTheHeadWhileItIsAboutToAskAgain) {
+  LockClient holder = client(0);
+  ASSERT_TRUE(holder.acquire({}).ok());
+  // A server that forwards a call does not forward its end.
+  const auto running = all();
+  const auto leader = std::find(running.begin(), running.end(), leader_of(running));
+  LockClient head = client(static_cast<int>(leader - running.begin()));
+  Context context;
+  std::thread asks([&] {
+    v1::LockAcquireResponse answer;
+    EXPECT_EQ(head.ask({.ttl = 1s}, &answer, context).error_code(), StatusCode::CANCELLED);
+  });
+  ASSERT_TRUE(waiting(1));
+  std::atomic<bool> done = false;
+  LockClient next = client(2);
+  std::thread waits([&] {
+    EXPECT_TRUE(next.acquire({}).ok());
+    done = true;
+  });
+  ASSERT_TRUE(waiting(2));
+  context.TryCancel();
+  const auto left = std::chrono::steady_clock::now();
+  asks.join();
+  // The head does not campaign any more: a server takes nothing for a client that is silent.
+  let_pass(600ms);
+  EXPECT_TRUE(holder.release().ok());
+  let_pass(300ms);
+  const bool overtaken = done;
+  const grpc::Status taken = head.acquire({.ttl = 1s});
+  const bool in_time = std::chrono::steady_clock::now() - left < 2500ms;
+  EXPECT_TRUE(taken.ok()) << taken.error_message();
+  if (in_time) {
+    EXPECT_FALSE(overtaken);
+    EXPECT_FALSE(done);
+  }
+  static_cast<void>(head.release());
+  EXPECT_TRUE(settled(done, 5s));
+  waits.join();
+  EXPECT_TRUE(next.release().ok());
+}
+
 TEST_F(LockServiceTest, ASemaphoreHasAsManyHoldersAsPermits) {
   const How of_three{.ttl = 20s, .wait = 0s, .permits = 3};
   std::vector<LockClient> holders;
@@ -271,6 +313,38 @@ TEST_F(LockServiceTest, AWriterWaitsForReadersAndIsNotOvertakenByThem) {
   writing.join();
   reading.join();
   EXPECT_TRUE(late.release().ok());
+}
+
+TEST_F(LockServiceTest, OfReadersAndWritersTheFirstThatCameIsServedAlone) {
+  const How reads{.ttl = 20s, .permits = 3, .shared = true};
+  const How writes{.ttl = 20s, .permits = 3, .shared = false};
+  LockClient before = client(0);
+  ASSERT_TRUE(before.acquire(writes).ok());
+  std::vector<LockClient> clients;
+  for (int i = 0; i < 4; ++i) clients.push_back(client(i));
+  std::atomic<bool> served[4] = {};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      EXPECT_TRUE(clients[i].acquire(i == 1 ? writes : reads).ok());
+      served[i] = true;
+    });
+    ASSERT_TRUE(waiting(static_cast<int>(i) + 1));
+  }
+  ASSERT_TRUE(before.release().ok());
+  ASSERT_TRUE(settled(served[0], 5s));
+  let_pass(1s);
+  EXPECT_FALSE(served[1]) << "a reader is left";
+  EXPECT_FALSE(served[2]) << "a writer came before it";
+  EXPECT_TRUE(clients[0].release().ok());
+  ASSERT_TRUE(settled(served[1], 5s));
+  EXPECT_FALSE(served[2]);
+  EXPECT_TRUE(clients[1].release().ok());
+  ASSERT_TRUE(settled(served[2], 5s));
+  ASSERT_TRUE(settled(served[3], 5s)) << "beside the other reader";
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(clients[2].release().ok());
+  EXPECT_TRUE(clients[3].release().ok());
 }
 
 TEST_F(LockServiceTest, RefusalsSayWhatIsWrong) {

@@ -144,7 +144,7 @@ def main():
             code = put_elsewhere(code, directory).replace("@TMP@", directory)
             output = run([], code, f"{directory}/usr/bin:{standard}", pathlib.Path(directory, "run"))
     assert output.count("o1") >= 4, "the node must be there after restore and move"
-    assert output.count('"command_level":3') == 3, "every server was upgraded"
+    assert output.count('"command_level":4') == 3, "every server was upgraded"
 
 
 main()

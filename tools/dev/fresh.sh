@@ -8,6 +8,7 @@ fresh_suites=(bookworm trixie)
 # certificates of this machine. With git, because anyone with a clone has it.
 fresh_root() {
   local suite=$1 root=$2 list
+  mkdir -p "$(dirname "$root")"
   list=$(mktemp)
   # The first entry of this machine's own list, for the suite that is asked for.
   awk -v suite="$suite" 'BEGIN { RS = ""; FS = "\n" }
@@ -52,7 +53,6 @@ run_fresh() {
   fi
   (($#)) || set -- ./dev test
   root=$PWD/build/fresh/$suite
-  mkdir -p build/fresh
   git diff --quiet HEAD || say "note: only what is committed is tried"
   step "a new Debian ($suite) in build/fresh" fresh_root "$suite" "$root" || return
   # Root may clone another user's tree: nothing of it is executed by that.

@@ -24,17 +24,22 @@ echo "s3db.js@$version runs with stand-ins for ${replaced[*]}, which its coordin
 
 mkdir -p "$prefix/parts"
 cd "$prefix/parts"
+# shellcheck disable=SC2016  # What stands in single quotes is for node.
+# Its own package with other dependencies: some versions of npm take no folder in "overrides".
+install_parts() {
+  npm pack --silent "s3db.js@$version" && tar -xzf "s3db.js-$version.tgz" &&
+    node -e '
+      const [, standins, ...replaced] = process.argv;
+      const fs = require("fs");
+      const its = JSON.parse(fs.readFileSync("package/package.json"));
+      for (const name of replaced) its.dependencies[name] = `file:${standins}/${name}`;
+      delete its.devDependencies;
+      fs.writeFileSync("package/package.json", JSON.stringify(its));' "$standins" "${replaced[@]}" &&
+    echo '{"private": true, "dependencies": {"s3db.js": "file:./package"}}' >package.json &&
+    npm install --install-links --no-audit --no-fund --ignore-scripts
+}
 if [[ ! -e installed ]]; then
-  {
-    echo "{\"private\": true, \"dependencies\": {\"s3db.js\": \"$version\"}, \"overrides\": {"
-    separator=
-    for name in "${replaced[@]}"; do
-      printf '%s"%s": "file:%s/%s"' "$separator" "$name" "$standins" "$name"
-      separator=', '
-    done
-    echo "}}"
-  } >package.json
-  npm install --no-audit --no-fund --ignore-scripts </dev/null >install.log 2>&1 || {
+  install_parts </dev/null >install.log 2>&1 || {
     tail -n 5 install.log >&2
     echo "s3db_install.sh: s3db.js@$version could not be installed; is the package registry reachable?" >&2
     exit 77

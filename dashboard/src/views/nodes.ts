@@ -1,11 +1,11 @@
-import { get, nodeStates, nodeTypes, type NodeRow, type NodesAnswer } from '../api.ts';
+import { get, nodeStates, type NodeRow, type NodesAnswer } from '../api.ts';
 import type { View } from '../app.ts';
 import { append, debounce, gather, h, repeat, setText } from '../dom.ts';
 import { heartbeatAge, hostPort } from '../drawer.ts';
 import { clock, duration, percent, plural, wholeSeconds } from '../format.ts';
 import { Grid, textColumn, type Column } from '../lists/grid.ts';
 import { PagedRows } from '../lists/paged_rows.ts';
-import { showState } from '../parts.ts';
+import { offerServices, serviceText, showState } from '../parts.ts';
 import { noteParams, showNode } from '../route.ts';
 
 /** A row and when it was received: ages grow here between two answers. */
@@ -14,16 +14,20 @@ type Row = NodeRow & { seenAt: number };
 const pageSize = 200;
 const refreshMs = 4000;
 const rowHeight = 36;
+const allServices = 'All services';
 
 export const nodes: View = {
   name: 'nodes',
   title: 'Nodes',
   mount(root, app, params, signal) {
     const query = new NodesQuery(params);
+    const services = h('select', { 'aria-label': 'Service' });
+    offerServices(services, allServices, [], query.service);
     const summary = h('p', { class: 'summary', 'aria-live': 'polite' }, ' ');
     const rows = new PagedRows<Row>(pageSize, async (offset, limit) => {
       const answer = await get<NodesAnswer>('nodes', { ...query.words(), offset, limit }, signal);
       const seenAt = Date.now();
+      offerServices(services, allServices, answer.services, query.service);
       return { total: answer.total, rows: answer.nodes.map((node) => ({ ...node, seenAt })) };
     }, () => {
       grid.setCount(rows.total);
@@ -48,7 +52,7 @@ export const nodes: View = {
       rows.restart();
     };
 
-    append(root, filters(query, ask, summary), grid.element);
+    append(root, filters(query, services, ask, summary), grid.element);
     grid.showSort(query.sort, query.descending);
     rows.want(0, pageSize);
 
@@ -72,14 +76,17 @@ export const nodes: View = {
 class NodesQuery {
   q: string;
   state: string;
-  type: string;
+  service: string;
+  tag: string;
   sort: string;
   descending: boolean;
 
   constructor(params: URLSearchParams) {
     this.q = params.get('q') ?? '';
     this.state = params.get('state') ?? '';
-    this.type = params.get('type') ?? '';
+    // Links of earlier releases name the type.
+    this.service = params.get('service') ?? params.get('type') ?? '';
+    this.tag = params.get('tag') ?? '';
     this.sort = params.get('sort') ?? 'id';
     this.descending = params.get('order') === 'desc';
   }
@@ -90,13 +97,27 @@ class NodesQuery {
   }
 
   words(): Record<string, string> {
-    return { q: this.q, state: this.state, type: this.type,
+    return { q: this.q, state: this.state, service: this.service, tag: this.tag,
       sort: this.sort, order: this.descending ? 'desc' : 'asc' };
   }
 }
 
-function filters(query: NodesQuery, ask: () => void, summary: HTMLElement): HTMLElement {
+function filters(query: NodesQuery, services: HTMLSelectElement, ask: () => void,
+  summary: HTMLElement): HTMLElement {
   const typed = debounce(200, ask);
+  services.addEventListener('change', () => {
+    query.service = services.value;
+    ask();
+  });
+  const tag = h('input', {
+    type: 'search', placeholder: 'Tag, as zone=b', 'aria-label': 'Tag', value: query.tag,
+    spellcheck: 'false', autocomplete: 'off',
+  });
+  tag.addEventListener('input', () => {
+    // Half a tag chooses nothing yet.
+    query.tag = tag.value.includes('=') ? tag.value.trim() : '';
+    typed();
+  });
   const search = h('input', {
     type: 'search', placeholder: 'Id or address', 'aria-label': 'Search nodes', value: query.q,
     spellcheck: 'false', autocomplete: 'off',
@@ -117,8 +138,7 @@ function filters(query: NodesQuery, ask: () => void, summary: HTMLElement): HTML
   };
   return h('div', { class: 'toolbar', role: 'search', 'aria-label': 'Nodes' }, search,
     choice('State', 'All states', nodeStates, query.state, (value) => { query.state = value; }),
-    choice('Type', 'All types', nodeTypes, query.type, (value) => { query.type = value; }),
-    summary);
+    services, tag, summary);
 }
 
 function columns(): Column<Row>[] {
@@ -131,7 +151,7 @@ function columns(): Column<Row>[] {
       },
     },
     textColumn('id', 'Node', ({ id }) => id, 'id'),
-    textColumn('type', 'Type', ({ type }) => type, 'type'),
+    textColumn('service', 'Service', serviceText, 'service'),
     textColumn('address', 'Address', hostPort, 'address'),
     textColumn('age', 'Last heartbeat', ageNow, 'age'),
     textColumn('flaps', 'Flaps', ({ flaps }) => String(flaps), 'flaps'),

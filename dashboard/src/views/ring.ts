@@ -3,7 +3,7 @@ import type { App, View } from '../app.ts';
 import { append, gather, h, setAttribute, setText } from '../dom.ts';
 import { count, percent, plural } from '../format.ts';
 import { Grid, type Column } from '../lists/grid.ts';
-import { card, fill } from '../parts.ts';
+import { card, fill, offerServices } from '../parts.ts';
 import { RingCanvas, toneCount } from '../ring/canvas.ts';
 import { arcAt, arcsOf, type Arc } from '../ring/geometry.ts';
 import { noteParams } from '../route.ts';
@@ -18,12 +18,13 @@ interface Row {
 
 const rowHeight = 34;
 const heirsShown = 12;
+const sharedRing = 'frontend, metadata and object';
 
 export const ring: View = {
   name: 'ring',
   title: 'Ring',
   mount(root, app, params, signal) {
-    new RingView(root, params.get('select'), signal).follow(app);
+    new RingView(root, params.get('select'), params.get('service') ?? '', signal).follow(app);
   },
 };
 
@@ -44,7 +45,10 @@ class RingView {
   private readonly planText = h('p', { class: 'lead', 'aria-live': 'polite' });
   private readonly planList = h('ol', { class: 'moves' });
 
-  constructor(root: HTMLElement, private chosen: string | null, private readonly signal: AbortSignal) {
+  private readonly services = h('select', { 'aria-label': 'Service' });
+
+  constructor(root: HTMLElement, private chosen: string | null, private service: string,
+    private readonly signal: AbortSignal) {
     this.canvas = new RingCanvas(h('canvas', { class: 'ring', role: 'img' }));
     this.grid = new Grid<Row>({
       name: 'ring', label: 'Nodes of the ring, the largest share first', rowHeight,
@@ -61,11 +65,17 @@ class RingView {
     });
     append(root,
       h('section', { class: 'card card-ring', 'aria-label': 'Hash ring' }, h('h2', {}, 'Hash ring'),
-        h('div', { class: 'ring-box' }, this.canvas.element,
+        this.services, h('div', { class: 'ring-box' }, this.canvas.element,
           h('p', { class: 'ring-middle' }, this.figure, this.label)), this.note),
       h('section', { class: 'card card-shares', 'aria-label': 'Shares' }, h('h2', {}, 'Shares'),
         search, this.grid.element),
       card('If it left', this.planText, this.planList));
+    offerServices(this.services, sharedRing, [], this.service);
+    this.services.addEventListener('change', () => {
+      this.service = this.services.value;
+      this.choose(null);
+      void this.load();
+    });
     this.watchPointer();
     this.showPlan(null);
   }
@@ -83,8 +93,10 @@ class RingView {
   }
 
   private async load(): Promise<void> {
-    const answer = await get<RingAnswer>('ring', {}, this.signal).catch(() => null);
-    if (!answer) return;
+    const { service } = this;
+    const answer = await get<RingAnswer>('ring', { service }, this.signal).catch(() => null);
+    if (!answer || service !== this.service) return;
+    offerServices(this.services, sharedRing, answer.services, service);
     const first = this.answer === null;
     this.answer = answer;
     this.arcs = arcsOf(answer.points);
@@ -108,7 +120,7 @@ class RingView {
 
   private choose(id: string | null): void {
     this.chosen = id;
-    noteParams({ select: id ?? '' });
+    noteParams({ select: id ?? '', service: this.service });
     this.grid.choose(this.rows.findIndex((row) => row.id === id));
     this.heirs.clear();
     this.paint();
@@ -119,7 +131,7 @@ class RingView {
     const id = this.chosen;
     const inRing = this.indexOf(id) !== null;
     const plan = id !== null && inRing
-      ? await get<PlanAnswer>('ring/plan', { remove: id }, this.signal).catch(() => null) : null;
+      ? await get<PlanAnswer>('ring/plan', { remove: id, service: this.service }, this.signal).catch(() => null) : null;
     if (id === this.chosen) this.showPlan(plan);
   }
 

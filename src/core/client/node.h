@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/strong.h"
 #include "base/time.h"
 #include "core/membership/node.h"
+#include "core/membership/service_filter.h"
 #include "core/routing/hash_ring.h"
 
 namespace muster::client {
@@ -16,6 +18,7 @@ using membership::Generation;
 using membership::NodeSpec;
 using membership::NodeState;
 using membership::NodeType;
+using membership::ServiceFilter;
 
 /// A node as a server reports it. Its times are labels, for people; the servers measured its
 /// ages.
@@ -24,6 +27,8 @@ struct Node {
   std::string address;
   std::uint32_t port = 0;
   NodeType type = NodeType::kUnknown;
+  std::string service{};  ///< Empty if `type` says it; see service_of().
+  membership::Tags tags{};
   NodeState state = NodeState::kUnknown;
   Generation generation;
   std::uint32_t weight = 1;
@@ -39,6 +44,11 @@ struct Node {
 
   bool operator==(const Node&) const = default;
 };
+
+/// "object" …, or the name with which it registered.
+[[nodiscard]] inline std::string_view service_of(const Node& node) {
+  return membership::service_of(node.type, node.service);
+}
 
 /// The topology in one answer.
 struct TopologyImage {

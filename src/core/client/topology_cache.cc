@@ -4,14 +4,42 @@
 
 namespace muster::client {
 
-Status TopologyCache::apply(const TopologyUpdate& update) {
-  if (const auto* sync = std::get_if<FullSync>(&update.what)) {
-    view_ = std::make_shared<const TopologyView>(sync->image);
+TopologyUpdate TopologyCache::narrowed(TopologyUpdate update) const {
+  const ServiceFilter& services = view_->services();
+  if (!services.one()) return update;
+  const auto enters = [&](const Node& node) { return services.contains(node.type, node.service); };
+  const auto change = [&](const Node& node) -> decltype(update.what) {
+    const Node* known = view_->find(node.id.value());
+    if (enters(node)) {
+      if (known != nullptr) return NodeUpdated{node};
+      return NodeAdded{node};
+    }
+    if (known != nullptr) return NodeRemoved{*known};
+    return Keepalive{};
+  };
+  if (const auto* added = std::get_if<NodeAdded>(&update.what)) {
+    if (!enters(added->node)) update.what = change(Node(added->node));
+  } else if (const auto* updated = std::get_if<NodeUpdated>(&update.what)) {
+    update.what = change(Node(updated->node));
+  } else if (const auto* removed = std::get_if<NodeRemoved>(&update.what)) {
+    if (view_->find(removed->node.id.value()) == nullptr) update.what = Keepalive{};
+  }
+  return update;
+}
+
+bool TopologyCache::leads_on(const TopologyUpdate& update) const {
+  return view_->services().one() && update.version > version();
+}
+
+Status TopologyCache::apply(const TopologyUpdate& given) {
+  if (const auto* sync = std::get_if<FullSync>(&given.what)) {
+    view_ = std::make_shared<const TopologyView>(sync->image, view_->services());
     return Done{};
   }
-  // Neither of these changes a topology.
-  if (std::holds_alternative<Keepalive>(update.what)) return Done{};
-  if (std::holds_alternative<Lagged>(update.what)) return Done{};
+  if (std::holds_alternative<Lagged>(given.what)) return Done{};
+  const TopologyUpdate update = narrowed(given);
+  // It changes no node, but it may say that nothing has changed up to a later version.
+  if (std::holds_alternative<Keepalive>(update.what) && !leads_on(update)) return Done{};
   if (update.previous_version != version()) {
     return {Errc::kConflict, "an update continues version " +
                                  std::to_string(update.previous_version.value()) +
@@ -26,7 +54,7 @@ Status TopologyCache::apply(const TopologyUpdate& update) {
     next->erase(removed->node.id.value());
   } else if (const auto* ring = std::get_if<RingChanged>(&update.what)) {
     next->set_ring(ring->ring);
-  } else {
+  } else if (!std::holds_alternative<Keepalive>(update.what)) {
     return {Errc::kUnsupported, "an update is of a kind that this client does not know"};
   }
   next->version_ = update.version;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "base/result.h"
@@ -46,12 +47,22 @@ struct TopologyUpdate {
 /// A copy of the servers' topology that follows their updates one by one. After each update
 /// it equals their topology at version(), except for heartbeat times.
 ///
+/// It may be of some services only. Then it has no other nodes, also if the server sends them, as
+/// servers of 0.1 do, and its versions skip those of changes that are not its own.
+///
 /// An update that does not continue from the copy is refused and changes nothing, so no gap
 /// goes unnoticed. Pure. Threads: one; any thread may use its views, for as long as it
 /// likes.
 class TopologyCache {
  public:
-  TopologyCache() : view_(std::make_shared<const TopologyView>()) {}
+  explicit TopologyCache(ServiceFilter services = {})
+      : view_(std::make_shared<const TopologyView>(TopologyImage{}, std::move(services))) {}
+
+  /// The update as it concerns this copy: what becomes of a node that enters or leaves its
+  /// services, and a keepalive in place of a change of others.
+  [[nodiscard]] TopologyUpdate narrowed(TopologyUpdate update) const;
+  /// Whether a keepalive says that nothing has changed up to a later version.
+  [[nodiscard]] bool leads_on(const TopologyUpdate& update) const;
 
   /// kConflict: the update continues from another version. kUnsupported: this client does not know
   /// its kind. Both need a full sync.

@@ -24,11 +24,14 @@ RingConfig usable(RingConfig ring) {
 
 }  // namespace
 
-TopologyView::TopologyView(const TopologyImage& image)
-    : version_(image.version), ring_(usable(image.ring)) {
+TopologyView::TopologyView(const TopologyImage& image, ServiceFilter services)
+    : services_(std::move(services)), version_(image.version), ring_(usable(image.ring)) {
   std::vector<std::shared_ptr<const Node>> nodes;
   nodes.reserve(image.nodes.size());
-  for (const Node& node : image.nodes) nodes.push_back(std::make_shared<Node>(node));
+  for (const Node& node : image.nodes) {
+    // Servers that know no services send everything.
+    if (services_.contains(node.type, node.service)) nodes.push_back(std::make_shared<Node>(node));
+  }
   std::sort(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) { return a->id < b->id; });
   nodes.erase(std::unique(nodes.begin(), nodes.end(),
                           [](const auto& a, const auto& b) { return a->id == b->id; }),
@@ -42,7 +45,11 @@ TopologyView::TopologyView(const TopologyImage& image)
     order_.push_back(std::move(block));
   }
   seats_ = ChunkedVector<std::shared_ptr<const Node>>(std::move(nodes));
-  build_ring();
+  build_rings();
+}
+
+bool TopologyView::on_main_ring(const Node& node) const {
+  return services_.one() || node.service.empty();
 }
 
 RingTable::Before TopologyView::by_id() const {
@@ -59,22 +66,44 @@ std::vector<std::uint64_t> TopologyView::positions(const Node& node) const {
   return positions;
 }
 
-void TopologyView::build_ring() {
-  std::vector<RingTable::Point> points;
+void TopologyView::build_rings() {
+  std::vector<RingTable::Point> main;
+  std::map<std::string, std::vector<RingTable::Point>> others;
   for (Seat seat = 0; seat < seats_.size(); ++seat) {
     if (seats_[seat] == nullptr || !placed(*seats_[seat])) continue;
-    for (const std::uint64_t position : positions(*seats_[seat]))
-      points.push_back({position, seat});
+    const Node& node = *seats_[seat];
+    std::vector<RingTable::Point>& points = on_main_ring(node) ? main : others[node.service];
+    for (const std::uint64_t position : positions(node)) points.push_back({position, seat});
   }
-  table_ = RingTable(std::move(points), by_id());
+  table_ = RingTable(std::move(main), by_id());
+  rings_.clear();
+  for (auto& [service, points] : others) {
+    rings_.emplace(service, std::make_shared<const RingTable>(std::move(points), by_id()));
+  }
 }
 
 void TopologyView::enter_ring(Seat seat) {
-  if (placed(*seats_[seat])) table_.insert(seat, positions(*seats_[seat]), by_id());
+  const Node& node = *seats_[seat];
+  if (!placed(node)) return;
+  if (on_main_ring(node)) return table_.insert(seat, positions(node), by_id());
+  std::shared_ptr<const RingTable>& ring = rings_[node.service];
+  auto next = ring ? std::make_shared<RingTable>(*ring) : std::make_shared<RingTable>();
+  next->insert(seat, positions(node), by_id());
+  ring = std::move(next);
 }
 
 void TopologyView::leave_ring(Seat seat) {
-  if (placed(*seats_[seat])) table_.remove(seat, positions(*seats_[seat]));
+  const Node& node = *seats_[seat];
+  if (!placed(node)) return;
+  if (on_main_ring(node)) return table_.remove(seat, positions(node));
+  const auto ring = rings_.find(node.service);
+  auto next = std::make_shared<RingTable>(*ring->second);
+  next->remove(seat, positions(node));
+  if (next->members() == 0) {
+    rings_.erase(ring);
+  } else {
+    ring->second = std::move(next);
+  }
 }
 
 TopologyView::Place TopologyView::locate(std::string_view id) const {
@@ -105,7 +134,8 @@ void TopologyView::put(const Node& node) {
   if (place.found) {
     const Seat seat = (*order_[place.block])[place.offset];
     const Node& old = *seats_[seat];
-    const bool moves = placed(old) != placed(node) || old.weight != node.weight;
+    const bool moves =
+        placed(old) != placed(node) || old.weight != node.weight || old.service != node.service;
     if (moves) leave_ring(seat);
     seats_.set(seat, std::make_shared<Node>(node));
     if (moves) enter_ring(seat);
@@ -157,17 +187,33 @@ void TopologyView::set_ring(const RingConfig& ring) {
   const RingConfig next = usable(ring);
   const bool moves = next.virtual_nodes != ring_.virtual_nodes;
   ring_ = next;
-  if (moves) build_ring();
+  if (moves) build_rings();
 }
 
-Owners TopologyView::owners_at(std::uint64_t position) const {
+template <typename Find>
+Owners TopologyView::owners_by(const Find& find) const {
   Owners owners;
   Seat seats[Owners::kMax];
   const std::size_t wanted = std::min<std::size_t>(ring_.replication, Owners::kMax);
-  owners.size_ = table_.owners(position, std::span(seats, wanted));
+  owners.size_ = find(std::span(seats, wanted));
   for (std::size_t i = 0; i < owners.size_; ++i) owners.nodes_[i] = seats_[seats[i]].get();
   owners.degraded_ = owners.size_ < ring_.replication;
   return owners;
+}
+
+Owners TopologyView::owners_at(std::uint64_t position) const {
+  return owners_by([&](std::span<Seat> out) { return table_.owners(position, out); });
+}
+
+Owners TopologyView::owners(std::string_view key, std::string_view service) const {
+  const std::uint64_t position = key_position(key);
+  if (service.empty()) return owners_at(position);
+  const auto ring = rings_.find(service);
+  return owners_by([&](std::span<Seat> out) -> std::size_t {
+    if (ring != rings_.end()) return ring->second->owners(position, out);
+    return table_.owners(position, out,
+                         [&](Seat seat) { return service_of(*seats_[seat]) == service; });
+  });
 }
 
 }  // namespace muster::client

@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,13 +36,16 @@ class Owners {
   const Node* nodes_[kMax];
 };
 
-/// A topology at one version: its nodes in the order of ids, and its ring. It shares unchanged
+/// A topology at one version, or a part of it: its nodes in the order of ids, and its rings. Nodes
+/// of the three services with a type share one ring, and each service also has a ring of its own. A
+/// view of one service has only the latter. A view shares unchanged
 /// parts with the next version, so following a topology of any size is cheap, and every reader may
 /// keep its version. Immutable once published. Threads: any number.
 class TopologyView {
  public:
   TopologyView() = default;
-  explicit TopologyView(const TopologyImage& image);
+  /// Of the nodes in the image that are of these services.
+  explicit TopologyView(const TopologyImage& image, ServiceFilter services = {});
 
   [[nodiscard]] TopologyVersion version() const { return version_; }
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -56,6 +62,10 @@ class TopologyView {
   /// The owners of the key. No lock, no allocation.
   [[nodiscard]] Owners owners(std::string_view key) const { return owners_at(key_position(key)); }
   [[nodiscard]] Owners owners_at(std::uint64_t position) const;
+  /// The owners on the ring of that service; empty as above. Of a service with a type, this passes
+  /// over the others' points on their common ring: a view of that service alone is faster.
+  [[nodiscard]] Owners owners(std::string_view key, std::string_view service) const;
+  [[nodiscard]] const ServiceFilter& services() const { return services_; }
   /// Nodes in the ring.
   [[nodiscard]] std::size_t ring_size() const { return table_.members(); }
 
@@ -75,10 +85,15 @@ class TopologyView {
   void set_ring(const RingConfig& ring);
   void enter_ring(Seat seat);
   void leave_ring(Seat seat);
-  void build_ring();
+  void build_rings();
+  /// Whether the node is on the ring of owners(key), or only on that of its service.
+  [[nodiscard]] bool on_main_ring(const Node& node) const;
+  template <typename Find>
+  [[nodiscard]] Owners owners_by(const Find& find) const;
   [[nodiscard]] std::vector<std::uint64_t> positions(const Node& node) const;
   [[nodiscard]] RingTable::Before by_id() const;
 
+  ServiceFilter services_;
   TopologyVersion version_;
   RingConfig ring_;
   std::size_t size_ = 0;
@@ -86,6 +101,8 @@ class TopologyView {
   std::vector<Seat> free_;
   std::vector<std::shared_ptr<const Block>> order_;  ///< None of them empty.
   RingTable table_;
+  /// The rings of services whose nodes are not on the one above; none of them empty.
+  std::map<std::string, std::shared_ptr<const RingTable>, std::less<>> rings_;
 };
 
 }  // namespace muster::client

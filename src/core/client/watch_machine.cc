@@ -48,8 +48,9 @@ MonoTime WatchMachine::silent_at() const {
   return heard_at_ + (synced_ ? config_.silence_max : config_.first_message_max);
 }
 
-bool WatchMachine::receive(const TopologyUpdate& update, MonoTime now,
+bool WatchMachine::receive(const TopologyUpdate& given, MonoTime now,
                            std::vector<WatchEvent>& events) {
+  const TopologyUpdate update = cache_.narrowed(given);
   heard_at_ = now;
   if (std::holds_alternative<FullSync>(update.what)) return receive_sync(update, now, events);
   if (const auto* lagged = std::get_if<Lagged>(&update.what)) {
@@ -61,7 +62,8 @@ bool WatchMachine::receive(const TopologyUpdate& update, MonoTime now,
                       lagged->message.empty() ? "the watcher read too slowly" : lagged->message});
     return true;
   }
-  if (std::holds_alternative<Keepalive>(update.what)) return heard_ = true;
+  const bool quiet = std::holds_alternative<Keepalive>(update.what);
+  if (quiet && !(synced_ && cache_.leads_on(update))) return heard_ = true;
   Status applied = synced_ ? cache_.apply(update)
                            : Status(Errc::kConflict, "a change came where a full sync was due");
   if (!applied) {
@@ -71,6 +73,7 @@ bool WatchMachine::receive(const TopologyUpdate& update, MonoTime now,
   }
   heard_ = true;
   behind_since_.reset();
+  if (quiet) return true;
   if (const auto* added = std::get_if<NodeAdded>(&update.what)) {
     events.push_back({WatchEventKind::kNodeAdded, cache_.view(), added->node, {}});
   } else if (const auto* updated = std::get_if<NodeUpdated>(&update.what)) {

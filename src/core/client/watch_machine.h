@@ -23,6 +23,7 @@ struct WatchConfig {
   /// How long all servers may be behind the version already seen. After that they must have lost
   /// it, for example with a replaced engine, and their topology is accepted.
   Duration behind_max = 30s;
+  ServiceFilter services{};  ///< Of the nodes to follow.
 
   [[nodiscard]] Status validate() const;
 };
@@ -55,7 +56,8 @@ struct WatchEvent {
 /// it reports another history. Pure: the caller passes the time. Threads: one.
 class WatchMachine {
  public:
-  WatchMachine(const WatchConfig& config, Random random) : config_(config), random_(random) {}
+  WatchMachine(const WatchConfig& config, Random random)
+      : config_(config), random_(random), cache_(config.services) {}
 
   /// For the request of the stream opened now, together with history().
   [[nodiscard]] TopologyVersion begin(MonoTime now);
@@ -63,7 +65,7 @@ class WatchMachine {
   [[nodiscard]] const std::string& history() const { return history_; }
 
   /// Adds the meaning of the message to `events`. False: abandon this stream, for reason().
-  [[nodiscard]] bool receive(const TopologyUpdate& update, MonoTime now,
+  [[nodiscard]] bool receive(const TopologyUpdate& given, MonoTime now,
                              std::vector<WatchEvent>& events);
   [[nodiscard]] const std::string& reason() const { return reason_; }
 

@@ -14,6 +14,7 @@ namespace cluster_state_test {
 
 using membership::testing::at;
 using membership::testing::registration;
+using membership::testing::service_spec;
 using membership::testing::wall;
 
 class ClusterStateTest : public ::testing::Test {
@@ -48,6 +49,7 @@ TEST_F(ClusterStateTest, EveryKindOfCommandSurvivesItsBytes) {
       StoreRemove{"k", AtRevision{9}, {}},
       AnnounceServer{"s1", "h:1", "0.1", 3, {}},
       ForgetServer{"s1", {}},
+      ChangeTopology{membership::registration_of(service_spec("n1", "search", {{"zone", "b"}}))},
       Note{DecisionKind::kBrake, "brake", Why::kBegan, "3 wait", "ann", {}},
       ChangeTopology{registration("n1"),
                      {"ann", membership::Cause{wall(1), 45s, {45s, 90s, 2, true}, 9s, 90s, 3, 1}}},
@@ -163,6 +165,61 @@ TEST_F(ClusterStateTest, ServersAreSpreadOverThePartsAsWell) {
   auto restored = assembler.finish();
   ASSERT_TRUE(restored);
   EXPECT_EQ(restored->servers(), state_.servers());
+}
+
+TEST_F(ClusterStateTest, ServicesAndTagsSurviveASnapshot) {
+  const membership::NodeSpec nodes[] = {service_spec("n1", "search", {{"zone", "b"}, {"x", ""}}),
+                                        service_spec("n2", "object", {{"zone", "a"}}),
+                                        service_spec("n3", "queue"), service_spec("n4", "object")};
+  for (const auto& node : nodes) must(ChangeTopology{membership::registration_of(node)});
+  SnapshotAssembler assembler;
+  ASSERT_TRUE(assembler.add(all_parts(state_)));
+  auto restored = assembler.finish();
+  ASSERT_TRUE(restored);
+  for (const auto& node : nodes) {
+    ASSERT_NE(restored->topology().find(node.id), nullptr);
+    EXPECT_EQ(*restored->topology().find(node.id), *state_.topology().find(node.id));
+  }
+  EXPECT_EQ(all_parts(*restored), all_parts(state_));
+}
+
+/// The numbers of the records of a snapshot, and of the kinds of its commands, that stand for
+/// nodes.
+std::size_t count_records(const std::string& snapshot, std::uint32_t wanted) {
+  std::size_t count = 0;
+  for (membership::WireReader in(snapshot); in.next();) count += in.field() == wanted ? 1 : 0;
+  return count;
+}
+
+// A server that took such a node for one of another kind would place keys on it, and would replace
+// it where others refuse. It must stop instead, at the command and at the record of a snapshot.
+TEST_F(ClusterStateTest, WhatServersUpToLevelTwoWouldTakeForSomethingElseTheyDoNotKnow) {
+  const Command typed = ChangeTopology{membership::registration_of(service_spec("n1", "object"))};
+  const Command named = ChangeTopology{membership::registration_of(service_spec("n2", "search"))};
+  const Command tagged =
+      ChangeTopology{membership::registration_of(service_spec("n3", "object", {{"zone", "b"}}))};
+  EXPECT_EQ(level(typed), 1U);
+  EXPECT_EQ(level(named), 3U);
+  EXPECT_EQ(level(tagged), 3U);
+  EXPECT_GE(own_level(), 3U);
+  const auto kind = [](const Command& command) {
+    std::uint32_t field = 0;
+    const std::string bytes = encode(command);
+    for (membership::WireReader outer(bytes); outer.next();) {
+      if (outer.field() != 10) continue;
+      for (membership::WireReader inner(outer.message()); inner.next();) {
+        if (inner.field() >= 10) field = inner.field();
+      }
+    }
+    return field;
+  };
+  EXPECT_EQ(kind(typed), 10U) << "the number that every server knows";
+  EXPECT_EQ(kind(named), 19U);
+  EXPECT_EQ(kind(tagged), 19U);
+  for (const Command& command : {typed, named, tagged}) must(command);
+  const std::string snapshot = all_parts(state_);
+  EXPECT_EQ(count_records(snapshot, 3), 1U);
+  EXPECT_EQ(count_records(snapshot, 7), 2U);
 }
 
 TEST_F(ClusterStateTest, DamagedAndForeignPartsAreRefused) {

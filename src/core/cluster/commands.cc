@@ -227,12 +227,14 @@ const char* name(const Command& command) {
 }
 
 std::uint64_t own_level() {
-  return 2;
+  return 3;
 }
 
 std::uint64_t level(const Command& command) {
   const auto* change = std::get_if<ChangeTopology>(&command);
-  return change && std::holds_alternative<membership::SetDrain>(change->command) ? 2 : 1;
+  if (change == nullptr) return 1;
+  if (std::holds_alternative<membership::RegisterServiceNode>(change->command)) return 3;
+  return std::holds_alternative<membership::SetDrain>(change->command) ? 2 : 1;
 }
 
 Status validate(const Command& command) {

@@ -82,7 +82,8 @@ using Command =
 [[nodiscard]] const char* name(const Command& command);
 
 /// Kinds of commands come in levels: the first release has level 1, and a release that adds kinds
-/// adds a level. Level 2 has SetDrain. This program supports all levels up to own_level().
+/// adds a level. Level 2 has SetDrain, level 3 RegisterServiceNode. This program supports all
+/// levels up to own_level().
 [[nodiscard]] std::uint64_t own_level();
 /// The level that a server needs to apply `command`.
 [[nodiscard]] std::uint64_t level(const Command& command);

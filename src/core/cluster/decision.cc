@@ -151,7 +151,7 @@ Why why_of(const membership::Event& event, const membership::Command& command) {
   using namespace membership;
   if (event.kind == EventKind::kNodeAdded) return Why::kRegistered;
   if (event.kind == EventKind::kRingConfigChanged) return Why::kAsked;
-  if (std::holds_alternative<RegisterNode>(command)) return Why::kReplaced;
+  if (membership::registered_by(command) != nullptr) return Why::kReplaced;
   if (std::holds_alternative<DeregisterNode>(command)) return Why::kDeregistered;
   if (std::holds_alternative<RemoveJoining>(command)) return Why::kJoiningTimeout;
   if (std::holds_alternative<Drain>(command) || std::holds_alternative<SetDrain>(command)) {

@@ -21,6 +21,8 @@ enum PartField : std::uint32_t {
   kKey = 4,
   kDecision = 5,
   kDrain = 6,
+  /// A node that servers up to level 2 would take for one of another kind.
+  kServiceNode = 7,
 };
 enum HeaderField : std::uint32_t {
   kSnapshotFormat = 1,
@@ -127,7 +129,7 @@ std::optional<std::string> SnapshotParts::next() {
   while (next_node_ < nodes_.size() && part.bytes().size() < part_bytes_) {
     item.clear();
     write(item, *nodes_[next_node_]);
-    part.message(kNode, item.bytes());
+    part.message(has_only_a_type(*nodes_[next_node_]) ? kNode : kServiceNode, item.bytes());
     // Let go at once, so that a change from now on need not copy.
     nodes_[next_node_++].reset();
   }
@@ -163,6 +165,7 @@ Status SnapshotAssembler::add(std::string_view part) {
         added = add_server(bytes);
         break;
       case kNode:
+      case kServiceNode:
         if (topology_.nodes.size() >= membership::kSlotsMax ||
             !membership::read(bytes, topology_.nodes.emplace_back())) {
           added = corrupt("holds a damaged node");

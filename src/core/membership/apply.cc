@@ -23,13 +23,18 @@ Error conflict(std::string message) {
   return {Errc::kConflict, std::move(message)};
 }
 
+/// "OBJECT", or the name of a service without a type.
+std::string kind(const NodeSpec& node) {
+  return node.service.empty() ? to_string(node.type) : node.service;
+}
+
 std::string describe(const NodeEntry& node) {
-  return "node " + node.id.value() + " is held by " + endpoint(node) + " (" + to_string(node.type) +
-         ", " + to_string(node.state) + ", generation " + node.generation.value() + ")";
+  return "node " + node.id.value() + " is held by " + endpoint(node) + " (" + kind(node) + ", " +
+         to_string(node.state) + ", generation " + node.generation.value() + ")";
 }
 
 bool same_place(const NodeSpec& a, const NodeSpec& b) {
-  return a.address == b.address && a.port == b.port && a.type == b.type;
+  return a.address == b.address && a.port == b.port && a.type == b.type && a.service == b.service;
 }
 
 template <typename T>
@@ -65,14 +70,21 @@ ApplyResult Topology::apply(const Command& command, LogTime time) {
 }
 
 Topology::Answer Topology::on(const RegisterNode& command, Events& events) {
-  const NodeSpec& spec = command.node;
+  return enter(command.node, events);
+}
+
+Topology::Answer Topology::on(const RegisterServiceNode& command, Events& events) {
+  return enter(command.node, events);
+}
+
+Topology::Answer Topology::enter(const NodeSpec& spec, Events& events) {
   NodeEntry* node = find_mutable(spec.id);
   if (node == nullptr) return add(spec, events);
   if (node->generation == spec.generation) {
     if (node->state == NodeState::kDown) {
       return wrong_state(*node, "this generation cannot return, register with a new generation_id");
     }
-    if (!same_place(*node, spec) || node->weight != spec.weight) {
+    if (!same_place(*node, spec) || node->weight != spec.weight || node->tags != spec.tags) {
       return conflict(describe(*node) +
                       " with other data under the same generation_id; a changed node registers "
                       "with a new one");
@@ -117,9 +129,12 @@ Topology::Answer Topology::add(const NodeSpec& spec, Events& events) {
 
 Topology::Answer Topology::replace(NodeEntry& node, const NodeSpec& spec, Events& events) {
   const NodeState from = node.state;
+  std::shared_ptr<const NodeEntry> before;
+  if (service_of(node) != service_of(spec)) before = std::make_shared<NodeEntry>(node);
   push_bounded(node.retired, node.generation, kRetiredMax);
   begin(node, spec);
   emit(EventKind::kNodeUpdated, node, from, events);
+  events.back().before = std::move(before);
   return Outcome{};
 }
 
@@ -314,7 +329,7 @@ void Topology::set_state(NodeEntry& node, NodeState state) {
 void Topology::emit(EventKind kind, const NodeEntry& node, NodeState from, Events& events) {
   const TopologyVersion previous = version_;
   version_ = TopologyVersion(previous.value() + 1);
-  events.push_back({kind, previous, version_, node, from, {}});
+  events.push_back({kind, previous, version_, node, from, {}, {}});
 }
 
 }  // namespace muster::membership

@@ -36,9 +36,11 @@ Error newer(const char* what) {
 struct WriteBody {
   WireWriter& out;
 
-  void operator()(const RegisterNode& c) const {
+  void operator()(const RegisterNode& c) const { registration(c.node); }
+  void operator()(const RegisterServiceNode& c) const { registration(c.node); }
+  void registration(const NodeSpec& spec) const {
     WireWriter node;
-    write(node, c.node);
+    write(node, spec);
     out.message(1, node.bytes());
   }
   void operator()(const DeregisterNode& c) const {
@@ -104,9 +106,11 @@ void read_beats(WireReader& in, std::vector<Beat>& beats) {
 struct ReadField {
   WireReader& in;
 
-  bool operator()(RegisterNode& c) const {
+  bool operator()(RegisterNode& c) const { return registration(c.node); }
+  bool operator()(RegisterServiceNode& c) const { return registration(c.node); }
+  bool registration(NodeSpec& node) const {
     if (in.field() != 1) return false;
-    if (!read(in.message(), c.node)) in.fail();
+    if (!read(in.message(), node)) in.fail();
     return true;
   }
   bool operator()(DeregisterNode& c) const {

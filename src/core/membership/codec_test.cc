@@ -29,6 +29,8 @@ std::vector<Command> one_of_each() {
   NodeSpec node = spec("a");
   node.weight = 7;
   node.unknown = unknown;
+  NodeSpec tagged = service_spec("a", "search", {{"zone", "b"}, {"empty", ""}});
+  tagged.unknown = unknown;
   const Observation seen{NodeId("a"), Generation(uuid(3)), at(7), 42};
   return {
       RegisterNode{node, unknown},
@@ -44,6 +46,7 @@ std::vector<Command> one_of_each() {
       SetRingConfig{{32, 5, unknown}, unknown},
       SetDrain{NodeId("a"), true, unknown},
       SetDrain{NodeId("a"), false, unknown},
+      RegisterServiceNode{tagged, unknown},
   };
 }
 
@@ -135,7 +138,9 @@ Topology varied(unsigned nodes) {
     node.type = static_cast<NodeType>(1 + i % 3);
     node.weight = 1 + i % 5;
     if (i % 7 == 0) node.unknown = future_field();
-    topology.apply(RegisterNode{node, {}}, at(i));
+    if (i % 5 == 1) set_service(node, i % 2 == 0 ? "search" : "queue-2");
+    if (i % 13 == 0) node.tags = {{"zone", std::to_string(i)}, {"rack", ""}};
+    topology.apply(registration_of(node), at(i));
     if (i % 2 == 0) topology.apply(beat(topology, node.id.value()), at(i));
     if (i % 4 == 0) topology.apply(MarkSuspect{observe(*topology.find(node.id)), {}}, at(i));
     if (i % 8 == 0) topology.apply(MarkDown{observe(*topology.find(node.id)), {}}, at(i));
@@ -185,6 +190,22 @@ TEST(CodecTest, UnknownFieldsOfARegistrationReachTheSnapshotAndReturn) {
   EXPECT_EQ(decoded->find(NodeId("a"))->unknown, future_field());
   EXPECT_EQ(decoded->unknown(), future_field());
   EXPECT_EQ(encode_snapshot(*decoded), encode_snapshot(topology) + future_field());
+}
+
+TEST(CodecTest, ATagThatComesTwiceIsCorrupt) {
+  WireWriter tag, node, body, out;
+  tag.text(1, "zone");
+  node.message(19, tag.bytes());
+  body.message(1, node.bytes());
+  out.number(1, 1);
+  out.message(19, body.bytes());
+  ASSERT_TRUE(decode_command(out.bytes()));
+  node.message(19, tag.bytes());
+  WireWriter twice, again;
+  twice.message(1, node.bytes());
+  again.number(1, 1);
+  again.message(19, twice.bytes());
+  EXPECT_TRUE(decode_command(again.bytes()).is(Errc::kCorrupt));
 }
 
 /// Whatever the input, decoding answers; what it accepts has one form that returns as it was.

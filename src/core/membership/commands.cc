@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <iterator>
+#include <utility>
+#include <variant>
 
 #include "core/membership/validation.h"
 
@@ -9,7 +11,11 @@ namespace muster::membership {
 namespace {
 
 struct Validate {
-  Status operator()(const RegisterNode& c) const { return validate(c.node); }
+  Status operator()(const RegisterNode& c) const {
+    if (!has_only_a_type(c.node)) return invalid("service and tags need a RegisterServiceNode");
+    return validate(c.node);
+  }
+  Status operator()(const RegisterServiceNode& c) const { return validate(c.node); }
   Status operator()(const DeregisterNode& c) const {
     if (Status s = validate_node_id(c.id.value()); !s) return s;
     return c.generation.value().empty() ? Status(Done{})
@@ -44,10 +50,21 @@ Observation observe(const NodeEntry& node) {
   return {node.id, node.generation, node.last_heartbeat_at, node.heartbeats};
 }
 
+Command registration_of(NodeSpec node) {
+  if (has_only_a_type(node)) return RegisterNode{std::move(node), {}};
+  return RegisterServiceNode{std::move(node), {}};
+}
+
+const NodeSpec* registered_by(const Command& command) {
+  if (const auto* typed = std::get_if<RegisterNode>(&command)) return &typed->node;
+  const auto* named = std::get_if<RegisterServiceNode>(&command);
+  return named == nullptr ? nullptr : &named->node;
+}
+
 const char* name(const Command& command) {
-  static constexpr const char* kNames[] = {"RegisterNode", "DeregisterNode", "BatchHeartbeat",
-                                           "MarkSuspect",  "MarkDown",       "RemoveJoining",
-                                           "Drain",        "SetRingConfig",  "SetDrain"};
+  static constexpr const char* kNames[] = {
+      "RegisterNode",  "DeregisterNode", "BatchHeartbeat", "MarkSuspect", "MarkDown",
+      "RemoveJoining", "Drain",          "SetRingConfig",  "SetDrain",    "RegisterServiceNode"};
   static_assert(std::size(kNames) == std::variant_size_v<Command>);
   return kNames[command.index()];
 }

@@ -21,6 +21,14 @@ struct RegisterNode {
   bool operator==(const RegisterNode&) const = default;
 };
 
+/// A registration that servers up to level 2 cannot apply, because the node has a service without a
+/// type, or tags.
+struct RegisterServiceNode {
+  NodeSpec node;
+  std::string unknown;
+  bool operator==(const RegisterServiceNode&) const = default;
+};
+
 struct DeregisterNode {
   NodeId id;
   Generation generation;  ///< Empty: the registered one.
@@ -100,7 +108,12 @@ struct SetRingConfig {
 /// The position of a kind is its number in stored bytes: new kinds are added at the end, and none
 /// is ever removed.
 using Command = std::variant<RegisterNode, DeregisterNode, BatchHeartbeat, MarkSuspect, MarkDown,
-                             RemoveJoining, Drain, SetRingConfig, SetDrain>;
+                             RemoveJoining, Drain, SetRingConfig, SetDrain, RegisterServiceNode>;
+
+/// The registration of the node, as a command that as many servers as possible can apply.
+[[nodiscard]] Command registration_of(NodeSpec node);
+/// The node if the command registers one; otherwise null.
+[[nodiscard]] const NodeSpec* registered_by(const Command& command);
 
 /// A command with the log time from its leader. Apply reads no other clock.
 struct TimedCommand {

@@ -29,6 +29,9 @@ TEST(CommandsTest, WhatMayNotBeProposedIsRefusedBeforehand) {
       RemoveJoining{observation("a-", uuid(1)), {}},
       Drain{NodeId(""), false, {}},
       SetRingConfig{{0, 3, {}}, {}},
+      RegisterNode{service_spec("a", "search"), {}},
+      RegisterNode{service_spec("a", "object", {{"k", "v"}}), {}},
+      RegisterServiceNode{service_spec("a", "Search"), {}},
   };
   for (const Command& command : refused) {
     EXPECT_TRUE(validate(command).is(Errc::kInvalid)) << name(command);
@@ -46,14 +49,28 @@ TEST(CommandsTest, WhatMayBeProposedPasses) {
       RemoveJoining{observation("a", uuid(1)), {}},
       Drain{NodeId("a"), true, {}},
       SetRingConfig{{16, 3, {}}, {}},
+      RegisterServiceNode{service_spec("a", "search"), {}},
   };
   for (const Command& command : accepted) EXPECT_TRUE(validate(command)) << name(command);
+}
+
+// Servers of 0.1 must be able to apply whatever they can understand.
+TEST(CommandsTest, ANodeWithATypeAndNothingElseIsRegisteredAsEver) {
+  EXPECT_EQ(registration_of(spec("a")), Command(registration("a")));
+  EXPECT_EQ(registration_of(service_spec("a", "object")), Command(registration("a")));
+  for (const NodeSpec& node :
+       {service_spec("a", "search"), service_spec("a", "object", {{"k", ""}})}) {
+    EXPECT_EQ(registration_of(node), Command(RegisterServiceNode{node, {}}));
+    EXPECT_EQ(*registered_by(registration_of(node)), node);
+  }
+  EXPECT_EQ(registered_by(Drain{NodeId("a"), false, {}}), nullptr);
 }
 
 TEST(CommandsTest, EachKindHasItsName) {
   EXPECT_STREQ(name(RegisterNode{}), "RegisterNode");
   EXPECT_STREQ(name(RemoveJoining{}), "RemoveJoining");
   EXPECT_STREQ(name(SetRingConfig{}), "SetRingConfig");
+  EXPECT_STREQ(name(RegisterServiceNode{}), "RegisterServiceNode");
 }
 
 }  // namespace commands_test

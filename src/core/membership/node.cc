@@ -50,6 +50,39 @@ const char* to_string(NodeType type) {
   return "UNKNOWN";
 }
 
+std::string_view service_of(NodeType type, std::string_view service) {
+  if (!service.empty()) return service;
+  switch (type) {
+    case NodeType::kFrontend:
+      return "frontend";
+    case NodeType::kMetadata:
+      return "metadata";
+    case NodeType::kObject:
+      return "object";
+    case NodeType::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+std::string_view service_of(const NodeSpec& node) {
+  return service_of(node.type, node.service);
+}
+
+void set_service(NodeSpec& node, std::string_view service) {
+  node.service.clear();
+  for (const NodeType type : {NodeType::kFrontend, NodeType::kMetadata, NodeType::kObject}) {
+    node.type = type;
+    if (service_of(type, {}) == service) return;
+  }
+  node.type = NodeType::kUnknown;
+  node.service = service;
+}
+
+bool has_only_a_type(const NodeSpec& node) {
+  return node.service.empty() && node.tags.empty();
+}
+
 Result<NodeType> parse_node_type(const std::string& text) {
   constexpr NodeType kTypes[] = {NodeType::kFrontend, NodeType::kMetadata, NodeType::kObject};
   return parse_enum(text, "type of node", kTypes);

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,7 +24,10 @@ enum class NodeState : std::uint8_t {
 };
 inline constexpr std::size_t kNodeStates = 6;
 
+/// The services that had numbers before services had names. Nodes of all others are kUnknown here.
 enum class NodeType : std::uint8_t { kUnknown = 0, kFrontend = 1, kMetadata = 2, kObject = 3 };
+/// What a node says about itself, by key.
+using Tags = std::map<std::string, std::string>;
 
 /// "ACTIVE", "OBJECT" …; a value of a newer server reads "UNKNOWN".
 [[nodiscard]] const char* to_string(NodeState state);
@@ -55,12 +60,22 @@ struct NodeSpec {
   NodeType type = NodeType::kUnknown;
   Generation generation;
   std::uint32_t weight = 1;
+  /// Empty if `type` says it; service_of() knows both.
+  std::string service{};
+  Tags tags{};
   /// Fields of a newer server, in wire form. They travel from the registration into the entry and
   /// into snapshots, so that a rollback and the next upgrade lose nothing.
-  std::string unknown;
+  std::string unknown{};
 
   bool operator==(const NodeSpec&) const = default;
 };
+/// "object" …, or the name with which it registered; "unknown" if the type is of a newer server.
+[[nodiscard]] std::string_view service_of(NodeType type, std::string_view service);
+[[nodiscard]] std::string_view service_of(const NodeSpec& node);
+/// Makes the node one of that service, by its type if the service has one.
+void set_service(NodeSpec& node, std::string_view service);
+/// Whether servers up to level 2 know everything about the node.
+[[nodiscard]] bool has_only_a_type(const NodeSpec& node);
 /// address:port for people, with the brackets that an IPv6 address needs.
 [[nodiscard]] std::string endpoint(const NodeSpec& node);
 

@@ -26,9 +26,12 @@ enum NodeField : std::uint32_t {
   kSuspectedAt = 15,
   kDrainRequested = 16,
   kRetired = 17,
+  kService = 18,
+  kTag = 19,
 };
 
 enum RingField : std::uint32_t { kVirtualNodes = 1, kReplication = 2 };
+enum TagField : std::uint32_t { kTagKey = 1, kTagValue = 2 };
 enum DrainField : std::uint32_t { kDrainedId = 1, kDrainedAt = 2 };
 enum DepartedField : std::uint32_t { kDepartedId = 1, kDepartedGeneration = 2 };
 
@@ -39,6 +42,29 @@ void write_known(WireWriter& out, const NodeSpec& node) {
   out.number(kType, static_cast<std::uint64_t>(node.type));
   out.text(kGenerationId, node.generation.value());
   out.number(kWeight, node.weight);
+}
+
+/// After all fields that level 2 knows, as they stand in entries that its servers have kept.
+void write_service(WireWriter& out, const NodeSpec& node) {
+  out.text(kService, node.service);
+  for (const auto& [key, value] : node.tags) {
+    WireWriter tag;
+    tag.text(kTagKey, key);
+    tag.text(kTagValue, value);
+    out.message(kTag, tag.bytes());
+  }
+}
+
+void read_tag(WireReader& in, Tags& tags) {
+  std::string key;
+  std::string value;
+  WireReader tag(in.message());
+  while (tag.next()) {
+    if (tag.field() == kTagKey) key = tag.text();
+    if (tag.field() == kTagValue) value = tag.text();
+  }
+  // A key that came twice would be another node after writing it again.
+  if (tag.failed() || !tags.emplace(std::move(key), std::move(value)).second) in.fail();
 }
 
 /// Takes the current field if it is one of a registration.
@@ -61,6 +87,12 @@ bool read_known(WireReader& in, NodeSpec& node) {
       return true;
     case kWeight:
       node.weight = static_cast<std::uint32_t>(in.number(UINT32_MAX));
+      return true;
+    case kService:
+      node.service = in.text();
+      return true;
+    case kTag:
+      read_tag(in, node.tags);
       return true;
     default:
       return false;
@@ -128,6 +160,7 @@ void read_field(WireReader& in, NodeEntry& node) {
 
 void write(WireWriter& out, const NodeSpec& node) {
   write_known(out, node);
+  write_service(out, node);
   out.raw(node.unknown);
 }
 
@@ -148,6 +181,7 @@ void write(WireWriter& out, const NodeEntry& node) {
   }
   out.number(kDrainRequested, node.drain_requested ? 1 : 0);
   for (const Generation& generation : node.retired) out.message(kRetired, generation.value());
+  write_service(out, node);
   out.raw(node.unknown);
 }
 

@@ -46,7 +46,9 @@ Command random_command(Random& random, const Topology& topology) {
       NodeSpec node = spec(id, static_cast<unsigned>(random.below(6)),
                            random.chance(0.8) ? "10.0.0.1" : "10.0.0.2");
       node.type = random.chance(0.9) ? NodeType::kObject : NodeType::kFrontend;
-      return RegisterNode{node, {}};
+      if (random.chance(0.2)) set_service(node, random.chance(0.5) ? "search" : "queue");
+      if (random.chance(0.2)) node.tags = {{"zone", random.chance(0.5) ? "a" : "b"}};
+      return registration_of(node);
     }
     case 2:
       return random.chance(0.4) ? Command(DeregisterNode{NodeId(id), {}, {}})
@@ -93,7 +95,8 @@ bool agrees(const std::vector<NodeEntry>& view, const Topology& topology) {
            const NodeEntry* node = topology.find(seen.id);
            return node != nullptr && node->state == seen.state &&
                   node->generation == seen.generation && node->address == seen.address &&
-                  node->slot == seen.slot;
+                  node->slot == seen.slot && node->service == seen.service &&
+                  node->tags == seen.tags;
          });
 }
 

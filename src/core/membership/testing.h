@@ -26,6 +26,14 @@ inline NodeSpec spec(std::string id, unsigned generation = 1, std::string addres
   return node;
 }
 
+inline NodeSpec service_spec(std::string id, const std::string& service, Tags tags = {},
+                             unsigned generation = 1) {
+  NodeSpec node = spec(std::move(id), generation);
+  set_service(node, service);
+  node.tags = std::move(tags);
+  return node;
+}
+
 inline LogTime at(std::int64_t seconds) {
   return log_time_from_ms(1'700'000'000'000 + seconds * 1000);
 }

@@ -76,8 +76,8 @@ Result<Slot> Topology::check_heartbeat(const NodeId& id, const Generation& gener
 }
 
 Status Topology::may_propose(const Command& command) const {
-  if (const auto* node = std::get_if<RegisterNode>(&command)) {
-    return validate_virtual_nodes(node->node.weight, ring_.virtual_nodes_per_physical);
+  if (const NodeSpec* node = registered_by(command)) {
+    return validate_virtual_nodes(node->weight, ring_.virtual_nodes_per_physical);
   }
   const auto* ring = std::get_if<SetRingConfig>(&command);
   if (ring == nullptr) return Done{};

@@ -31,6 +31,8 @@ struct Event {
   NodeEntry node;   ///< As after the change, or as before its removal.
   NodeState from;   ///< Its previous state; kUnknown for a new node.
   RingConfig ring;  ///< Only with kRingConfigChanged.
+  /// The node before, if it has moved to another service: only a DOWN node can.
+  std::shared_ptr<const NodeEntry> before;
 };
 
 /// The effects of an accepted command, except for its events.
@@ -135,6 +137,7 @@ class Topology {
   using Events = std::vector<Event>;
 
   Answer on(const RegisterNode& command, Events& events);
+  Answer on(const RegisterServiceNode& command, Events& events);
   Answer on(const DeregisterNode& command, Events& events);
   Answer on(const BatchHeartbeat& command, Events& events);
   Answer on(const MarkSuspect& command, Events& events);
@@ -147,6 +150,7 @@ class Topology {
   [[nodiscard]] NodeEntry* find_mutable(const NodeId& id);
   /// The node to change: replaced by a copy first if freeze() has handed it out.
   [[nodiscard]] NodeEntry* own(Slot slot);
+  Answer enter(const NodeSpec& spec, Events& events);
   Answer add(const NodeSpec& spec, Events& events);
   Answer replace(NodeEntry& node, const NodeSpec& spec, Events& events);
   void begin(NodeEntry& node, const NodeSpec& spec);

@@ -57,6 +57,23 @@ std::optional<std::size_t> ipv6_groups(std::string_view text, bool at_end) {
   return count;
 }
 
+/// Either the type or the name says which service it is.
+Status validate_kind(const NodeSpec& node) {
+  if (!node.service.empty()) {
+    if (Status s = validate_service(node.service); !s) return s;
+    NodeSpec named;
+    set_service(named, node.service);
+    if (node.type == NodeType::kUnknown && named.type == NodeType::kUnknown) return Done{};
+    return invalid("service \"" + node.service + "\" and type " + to_string(node.type) +
+                   " must not both be given");
+  }
+  if (node.type == NodeType::kFrontend || node.type == NodeType::kMetadata ||
+      node.type == NodeType::kObject) {
+    return Done{};
+  }
+  return invalid("type must be FRONTEND, METADATA or OBJECT, or service must be given");
+}
+
 }  // namespace
 
 bool is_ipv4(std::string_view text) {
@@ -131,6 +148,49 @@ Status validate_generation(std::string_view uuid) {
   return invalid("generation_id " + shown(uuid) + " must be a UUID: 8-4-4-4-12 hexadecimal digits");
 }
 
+Status validate_service(std::string_view service) {
+  const bool good =
+      is_label(service) && service.front() >= 'a' && service.front() <= 'z' &&
+      std::none_of(service.begin(), service.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  if (good) return Done{};
+  return invalid("service " + shown(service) +
+                 " must be 1 to 63 lower-case ASCII letters, digits or hyphens, begin with a "
+                 "letter and not end with a hyphen");
+}
+
+Status validate_tag_key(std::string_view key) {
+  const bool good = !key.empty() && key.size() <= 63 && is_alnum(key.front()) &&
+                    is_alnum(key.back()) && std::all_of(key.begin(), key.end(), [](char c) {
+                      return is_alnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
+                    });
+  if (good) return Done{};
+  return invalid("key " + shown(key) +
+                 " of a tag must be 1 to 63 ASCII letters, digits or any of . _ - /, with a letter "
+                 "or digit at either end");
+}
+
+Status validate_tag_value(std::string_view key, std::string_view value) {
+  if (value.size() <= 255 && is_utf8(value) && !has_controls(value)) return Done{};
+  return invalid("value " + shown(value) + " of tag " + std::string(key) +
+                 " must be at most 255 bytes of UTF-8 without control characters");
+}
+
+Status validate(const Tags& tags) {
+  if (tags.size() > kTagsMax) {
+    return invalid("a node must have at most " + std::to_string(kTagsMax) + " tags, and has " +
+                   std::to_string(tags.size()));
+  }
+  std::size_t bytes = 0;
+  for (const auto& [key, value] : tags) {
+    if (Status s = validate_tag_key(key); !s) return s;
+    if (Status s = validate_tag_value(key, value); !s) return s;
+    bytes += key.size() + value.size();
+  }
+  if (bytes <= kTagBytesMax) return Done{};
+  return invalid("the tags of a node must have at most " + std::to_string(kTagBytesMax) +
+                 " bytes together, and have " + std::to_string(bytes));
+}
+
 Status validate_reported_state(NodeState state) {
   switch (state) {
     case NodeState::kUnknown:
@@ -152,10 +212,8 @@ Status validate(const NodeSpec& node) {
   if (Status s = validate_address(node.address); !s) return s;
   if (Status s = validate_port(node.port); !s) return s;
   if (Status s = validate_generation(node.generation.value()); !s) return s;
-  if (node.type != NodeType::kFrontend && node.type != NodeType::kMetadata &&
-      node.type != NodeType::kObject) {
-    return invalid("type must be FRONTEND, METADATA or OBJECT");
-  }
+  if (Status s = validate_kind(node); !s) return s;
+  if (Status s = validate(node.tags); !s) return s;
   if (node.weight < 1 || node.weight > kWeightMax) {
     return invalid("weight " + std::to_string(node.weight) + " must be between 1 and " +
                    std::to_string(kWeightMax));

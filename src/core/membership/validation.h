@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace muster::membership {
 inline constexpr std::uint32_t kWeightMax = 1000;
 inline constexpr std::uint32_t kVirtualNodesPerPhysicalMax = 4096;
 inline constexpr std::uint32_t kReplicationFactorMax = 64;
+inline constexpr std::size_t kTagsMax = 32;
+/// Keys and values of one node together: every server and every watcher keeps them in memory.
+inline constexpr std::size_t kTagBytesMax = 4096;
 
 /// 1 to 63 ASCII letters, digits and hyphens, with no hyphen at either end.
 [[nodiscard]] Status validate_node_id(std::string_view id);
@@ -26,6 +30,15 @@ inline constexpr std::uint32_t kReplicationFactorMax = 64;
 [[nodiscard]] Status validate_port(std::uint32_t port);
 /// 8-4-4-4-12 hexadecimal digits.
 [[nodiscard]] Status validate_generation(std::string_view uuid);
+/// 1 to 63 lower-case ASCII letters, digits and hyphens; begins with a letter, ends with no
+/// hyphen.
+[[nodiscard]] Status validate_service(std::string_view service);
+/// A tag's key: 1 to 63 ASCII letters, digits and . _ - /, with a letter or digit at either end.
+[[nodiscard]] Status validate_tag_key(std::string_view key);
+/// A tag's value: at most 255 bytes of UTF-8 without control characters.
+[[nodiscard]] Status validate_tag_value(std::string_view key, std::string_view value);
+/// Also that there are no more than kTagsMax, with kTagBytesMax in all.
+[[nodiscard]] Status validate(const Tags& tags);
 /// The states that a node may report: none, ACTIVE, JOINING or DRAINING.
 [[nodiscard]] Status validate_reported_state(NodeState state);
 [[nodiscard]] Status validate(const NodeSpec& node);

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "core/membership/service_filter.h"
+
 namespace muster::membership {
 namespace validation_test {
 
@@ -105,6 +107,77 @@ TEST(ValidationTest, EveryNodeTypeMayRegister) {
   }
   node.type = NodeType::kUnknown;
   EXPECT_FALSE(validate(node));
+}
+
+TEST(ValidationTest, AServiceIsNamedByItsTypeOrByAName) {
+  NodeSpec node = good_node();
+  for (const char* name : {"a", "search", "queue-2", "a1", "frontend", "object"}) {
+    set_service(node, name);
+    EXPECT_TRUE(validate(node)) << name;
+    EXPECT_EQ(service_of(node), name);
+    EXPECT_EQ(node.service.empty(), node.type != NodeType::kUnknown) << name;
+  }
+  set_service(node, std::string(63, 'a'));
+  EXPECT_TRUE(validate(node));
+  for (const std::string& bad : {std::string("Search"), std::string("1a"), std::string("-a"),
+                                 std::string("a-"), std::string("a_b"), std::string("a.b"),
+                                 std::string("*"), std::string("\xc3\xa4"), std::string(64, 'a')}) {
+    set_service(node, bad);
+    EXPECT_TRUE(validate(node).is(Errc::kInvalid)) << bad;
+    EXPECT_TRUE(ServiceFilter::parse(bad).is(Errc::kInvalid) || bad == ServiceFilter::kAll) << bad;
+  }
+  // Two names for one thing would be two services to those who compare bytes.
+  set_service(node, "search");
+  node.type = NodeType::kObject;
+  EXPECT_TRUE(validate(node).is(Errc::kInvalid));
+  node.type = NodeType::kUnknown;
+  node.service = "object";
+  EXPECT_TRUE(validate(node).is(Errc::kInvalid));
+}
+
+TEST(ValidationTest, TagsHaveBounds) {
+  NodeSpec node = good_node();
+  node.tags = {{"zone", "b"}, {"k8s.io/app_name-1", ""}, {"7", "Z\xc3\xbcrich = 1,2"}};
+  EXPECT_TRUE(validate(node));
+  for (const std::string& bad : {std::string(), std::string("-a"), std::string("a."),
+                                 std::string("a b"), std::string("a=b"), std::string(64, 'a')}) {
+    EXPECT_TRUE(validate(Tags{{bad, "v"}}).is(Errc::kInvalid)) << bad;
+  }
+  EXPECT_TRUE(validate(Tags{{std::string(63, 'a'), std::string(255, 'v')}}));
+  for (const std::string& bad :
+       {std::string(256, 'v'), std::string("\xff"), std::string("a\nb"), std::string("\x1b[2J")}) {
+    EXPECT_TRUE(validate(Tags{{"key", bad}}).is(Errc::kInvalid)) << bad;
+  }
+  Tags many;
+  for (int i = 0; i < 32; ++i) many.emplace("k" + std::to_string(i), "v");
+  EXPECT_TRUE(validate(many));
+  many.emplace("k32", "v");
+  EXPECT_THAT(validate(many).error().message, HasSubstr("at most 32 tags"));
+  Tags large;
+  for (int i = 0; i < 16; ++i) large.emplace("k" + std::to_string(10 + i), std::string(253, 'v'));
+  EXPECT_TRUE(validate(large)) << "4096 bytes";
+  large["k10"] += "v";
+  EXPECT_THAT(validate(large).error().message, HasSubstr("4096 bytes together"));
+}
+
+TEST(ValidationTest, AFilterIsOfTheServicesWithATypeOfOneOrOfAll) {
+  NodeSpec object = good_node();
+  object.type = NodeType::kObject;
+  NodeSpec search = good_node();
+  set_service(search, "search");
+  const auto contains = [&](const std::string& text) {
+    const ServiceFilter filter = *ServiceFilter::parse(text);
+    EXPECT_EQ(filter.text(), text);
+    return std::pair(filter.contains(object), filter.contains(search));
+  };
+  EXPECT_EQ(contains(""), std::pair(true, false));
+  EXPECT_EQ(contains("object"), std::pair(true, false));
+  EXPECT_EQ(contains("frontend"), std::pair(false, false));
+  EXPECT_EQ(contains("search"), std::pair(false, true));
+  EXPECT_EQ(contains("*"), std::pair(true, true));
+  EXPECT_FALSE(ServiceFilter().one());
+  EXPECT_FALSE(ServiceFilter::all().one());
+  EXPECT_TRUE(ServiceFilter::parse("object")->one());
 }
 
 TEST(ValidationTest, EveryErrorNamesItsFieldAndRule) {

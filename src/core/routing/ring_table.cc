@@ -13,13 +13,13 @@ namespace {
 // Small enough that copying one is cheap and searching one short, large enough that there are few.
 constexpr std::size_t kPointsPerSegment = 64;
 
-auto first_at(const std::vector<RingTable::Point>& segment, std::uint64_t position) {
-  return std::lower_bound(
-      segment.begin(), segment.end(), position,
-      [](const RingTable::Point& point, std::uint64_t p) { return point.position < p; });
-}
-
 }  // namespace
+
+RingTable::Segment::const_iterator RingTable::first_at(const Segment& segment,
+                                                       std::uint64_t position) {
+  return std::lower_bound(segment.begin(), segment.end(), position,
+                          [](const Point& point, std::uint64_t p) { return point.position < p; });
+}
 
 RingTable::RingTable() {
   build({});
@@ -98,24 +98,7 @@ void RingTable::remove(Seat seat, std::span<const std::uint64_t> positions) {
 }
 
 std::size_t RingTable::owners(std::uint64_t position, std::span<Seat> out) const {
-  const std::size_t wanted = std::min(out.size(), members_);
-  std::size_t found = 0;
-  std::size_t number = segment_of(position);
-  const Segment* segment = segments_[number].get();
-  auto point = first_at(*segment, position);
-  while (found < wanted) {
-    if (point == segment->end()) {
-      // The next one clockwise; after the last comes the first. Some may be empty.
-      number = (number + 1) % segments_.size();
-      segment = segments_[number].get();
-      point = segment->begin();
-      continue;
-    }
-    const auto seen = out.first(found);
-    if (std::find(seen.begin(), seen.end(), point->seat) == seen.end()) out[found++] = point->seat;
-    ++point;
-  }
-  return found;
+  return owners(position, out, [](Seat) { return true; });
 }
 
 }  // namespace muster

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,12 @@ class RingTable {
   /// many: fewer only when there are no more members.
   [[nodiscard]] std::size_t owners(std::uint64_t position, std::span<Seat> out) const;
 
+  /// The same of the members that `accepts`: the owners on the ring of these alone. With many
+  /// points of others in between it takes that many steps.
+  template <typename Accepts>
+  [[nodiscard]] std::size_t owners(std::uint64_t position, std::span<Seat> out,
+                                   const Accepts& accepts) const;
+
   /// Members that have points.
   [[nodiscard]] std::size_t members() const { return members_; }
   [[nodiscard]] std::size_t points() const { return points_; }
@@ -52,11 +59,40 @@ class RingTable {
   void rebuild();
   [[nodiscard]] std::vector<Point> all() const;
   [[nodiscard]] std::size_t segment_of(std::uint64_t position) const { return position >> shift_; }
+  [[nodiscard]] static Segment::const_iterator first_at(const Segment& segment,
+                                                        std::uint64_t position);
 
   ChunkedVector<std::shared_ptr<const Segment>> segments_;
   int shift_ = 63;
   std::size_t points_ = 0;
   std::size_t members_ = 0;
 };
+
+template <typename Accepts>
+std::size_t RingTable::owners(std::uint64_t position, std::span<Seat> out,
+                              const Accepts& accepts) const {
+  const std::size_t wanted = std::min(out.size(), members_);
+  std::size_t found = 0;
+  std::size_t number = segment_of(position);
+  const Segment* segment = segments_[number].get();
+  auto point = first_at(*segment, position);
+  // Once around, because there may be fewer members that are accepted than are wanted.
+  for (std::size_t passed = 0; found < wanted && passed < points_;) {
+    if (point == segment->end()) {
+      // The next one clockwise; after the last comes the first. Some may be empty.
+      number = (number + 1) % segments_.size();
+      segment = segments_[number].get();
+      point = segment->begin();
+      continue;
+    }
+    const auto seen = out.first(found);
+    if (accepts(point->seat) && std::find(seen.begin(), seen.end(), point->seat) == seen.end()) {
+      out[found++] = point->seat;
+    }
+    ++point;
+    ++passed;
+  }
+  return found;
+}
 
 }  // namespace muster

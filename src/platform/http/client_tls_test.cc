@@ -2,11 +2,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/socket.h>
+
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
+#include <string>
 
+#include "platform/http/server.h"
 #include "platform/pki/issue.h"
 #include "platform/pki/system_authorities.h"
 #include "platform/system_clock.h"
@@ -329,6 +335,41 @@ TEST_F(HttpTlsTest, AServerThatIsGoneRaisesNoSignal) {
   put.method = "PUT";
   put.body = std::string(std::size_t{8} << 20, 'x');
   EXPECT_TRUE(ask(put).is(Errc::kAmbiguous));
+}
+
+// The errors of OpenSSL are a list for each thread, and all connections of a server share one.
+TEST_F(HttpTlsTest, WhatOneClientDoesWrongIsNotHeldAgainstAnother) {
+  const pki::SslContext with = context(ours_);
+  std::unique_ptr<Server> server;
+  std::uint16_t port = 0;
+  thread_.run([&] {
+    server = std::make_unique<Server>(thread_.loop(), ServerOptions{.tls = [&] { return with; }},
+                                      [](const ExchangePtr& e) {
+                                        e->reply({200, "text/plain", body("ok"), {}});
+                                      });
+    port = server->start().value();
+  });
+  const UniqueFd good = muster::testing::dial_loopback(port);
+  const pki::SslContext trusting(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
+  const std::unique_ptr<SSL, decltype(&SSL_free)> ssl(SSL_new(trusting.get()), SSL_free);
+  ASSERT_EQ(SSL_set_fd(ssl.get(), good.get()), 1);
+  ASSERT_EQ(SSL_connect(ssl.get()), 1);
+  {
+    const UniqueFd bad = muster::testing::dial_loopback(port);
+    const std::string nonsense = "no TLS at all\r\n\r\n";
+    ASSERT_EQ(::send(bad.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(nonsense.size()));
+    std::array<char, 64> alert{};
+    while (::recv(bad.get(), alert.data(), alert.size(), 0) > 0) {
+    }
+  }
+  const std::string asked = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  ASSERT_GT(SSL_write(ssl.get(), asked.data(), static_cast<int>(asked.size())), 0);
+  std::string answer(12, ' ');
+  ASSERT_GT(SSL_read(ssl.get(), answer.data(), static_cast<int>(answer.size())), 0)
+      << "closed without an answer";
+  EXPECT_EQ(answer, "HTTP/1.1 200");
+  thread_.run([&] { server.reset(); });
 }
 
 }  // namespace client_tls_test

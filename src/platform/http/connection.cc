@@ -1,5 +1,6 @@
 #include "platform/http/connection.h"
 
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 #include <sys/epoll.h>
@@ -117,7 +118,10 @@ void Connection::close() {
   const auto self = shared_from_this();
   deadline_.cancel();
   host_.loop.unwatch_fd(fd_.get());
-  if (ssl_ && shaken_) SSL_shutdown(ssl_.get());
+  if (ssl_ && shaken_) {
+    ERR_clear_error();
+    SSL_shutdown(ssl_.get());
+  }
   ssl_.reset();
   fd_.reset();
   unsent_.clear();
@@ -224,6 +228,7 @@ void Connection::discard() {
 }
 
 Connection::Io Connection::handshake() {
+  ERR_clear_error();
   const Io io = tls_result(SSL_do_handshake(ssl_.get()));
   if (io != Io::kDone) return io;
   shaken_ = true;
@@ -231,6 +236,8 @@ Connection::Io Connection::handshake() {
   return Io::kDone;
 }
 
+// Call ERR_clear_error() before what returned `result`: the list of errors is that of the thread,
+// and what another connection left there would be taken for one of this.
 Connection::Io Connection::tls_result(int result) {
   if (result > 0) return Io::kDone;
   const int error = SSL_get_error(ssl_.get(), result);
@@ -243,6 +250,7 @@ Connection::Io Connection::receive() {
   const std::size_t most = kHeadBytesMax + host_.options.rules.body_bytes_max;
   for (int reads = 1; received_.size() <= most; ++reads) {
     if (ssl_) {
+      ERR_clear_error();
       const int count = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
       const Io io = tls_result(count);
       read_all_ = io == Io::kGone && (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
@@ -340,6 +348,7 @@ Connection::Io Connection::flush() {
     const std::size_t left = std::min<std::size_t>(front.size() - sent_, 1 << 20);
     std::size_t written = 0;
     if (ssl_) {
+      ERR_clear_error();
       const int count = SSL_write(ssl_.get(), data, static_cast<int>(left));
       const Io io = tls_result(count);
       if (io != Io::kDone) return io;

@@ -44,6 +44,8 @@ void to_proto(const membership::NodeEntry& node, const membership::Topology& top
   out.set_drain_requested(node.drain_requested);
   out.set_last_heartbeat_log_ms(to_ms(node.last_heartbeat_at));
   out.set_state_since_log_ms(to_ms(node.state_since));
+  out.set_service(node.service);
+  for (const auto& [key, value] : node.tags) (*out.mutable_tags())[key] = value;
 }
 
 void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out) {
@@ -51,10 +53,13 @@ void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out) {
   out.set_replication_factor(ring.replication_factor);
 }
 
-void to_proto(const membership::Topology& topology, v1::GetTopologyResponse& out) {
+void to_proto(const membership::Topology& topology, const membership::ServiceFilter& services,
+              v1::GetTopologyResponse& out) {
   out.set_version(topology.version().value());
   to_proto(topology.ring(), *out.mutable_hash_ring_config());
   topology.for_each([&](const membership::NodeEntry& node) {
+    if (!services.contains(node)) return;
+    if (!node.service.empty()) return to_proto(node, topology, *out.add_nodes());
     switch (node.type) {
       case membership::NodeType::kFrontend:
         return to_proto(node, topology, *out.add_frontend_nodes());
@@ -97,6 +102,17 @@ Result<membership::NodeSpec> to_spec(const v1::NodeInfo& node) {
   spec.address = node.address();
   spec.port = node.port();
   spec.type = static_cast<membership::NodeType>(node.type());
+  if (!node.service().empty()) {
+    membership::NodeSpec named;
+    membership::set_service(named, node.service());
+    if (spec.type != membership::NodeType::kUnknown && spec.type != named.type) {
+      return {Errc::kInvalid, "service " + node.service() + " is not of type " +
+                                  membership::to_string(spec.type) + "; give only one of the two"};
+    }
+    spec.type = named.type;
+    spec.service = std::move(named.service);
+  }
+  spec.tags.insert(node.tags().begin(), node.tags().end());
   spec.generation = membership::Generation(node.generation_id());
   spec.weight = node.weight() == 0 ? 1 : node.weight();
   return spec;

@@ -4,6 +4,7 @@
 #include "core/cluster/cluster_state.h"
 #include "core/cluster/commands.h"
 #include "core/membership/node.h"
+#include "core/membership/service_filter.h"
 #include "core/membership/topology.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/store.pb.h"
@@ -18,7 +19,8 @@ void to_proto(const membership::NodeEntry& node, const membership::Topology& top
               v1::NodeInfo& out);
 void to_proto(const membership::RingConfig& ring, v1::HashRingConfig& out);
 /// Everything but leader_id, age_ms and log_ms.
-void to_proto(const membership::Topology& topology, v1::GetTopologyResponse& out);
+void to_proto(const membership::Topology& topology, const membership::ServiceFilter& services,
+              v1::GetTopologyResponse& out);
 void to_proto(const std::string& key, const cluster::KvEntry& entry, membership::LogTime now,
               bool with_value, v1::StoreObject& out);
 void to_proto(const cluster::KvEvent& event, v1::StoreEvent& out);

@@ -14,6 +14,8 @@ namespace muster::server {
 namespace {
 
 constexpr int kBatchBeatsMax = 10'000;
+/// Filters for which the bytes of a topology are kept.
+constexpr std::size_t kFiltersKept = 16;
 
 /// Why a registration was refused. The id is taken, unless it is this very process that must not
 /// return.
@@ -83,9 +85,10 @@ void CoordinatorService::add_to(rpc::Router& router) {
   });
 }
 
-v1::GetTopologyResponse CoordinatorService::topology() const {
+v1::GetTopologyResponse CoordinatorService::topology(
+    const membership::ServiceFilter& services) const {
   v1::GetTopologyResponse response;
-  to_proto(cluster_.state().topology(), response);
+  to_proto(cluster_.state().topology(), services, response);
   response.set_leader_id(cluster_.leader().id);
   response.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   response.set_history(cluster_.history());
@@ -93,13 +96,16 @@ v1::GetTopologyResponse CoordinatorService::topology() const {
   return response;
 }
 
-rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
+rpc::Payload CoordinatorService::topology_bytes(const membership::ServiceFilter& services,
+                                                bool fresh) {
   const rlog::Index applied = cluster_.replica().log().applied();
-  if (nodes_at_ != applied) {
+  if (nodes_at_ != applied || nodes_bytes_.size() >= kFiltersKept) nodes_bytes_.clear();
+  nodes_at_ = applied;
+  const auto [kept, made] = nodes_bytes_.try_emplace(services.text());
+  if (made) {
     v1::GetTopologyResponse nodes;
-    to_proto(cluster_.state().topology(), nodes);
-    nodes_bytes_ = nodes.SerializeAsString();
-    nodes_at_ = applied;
+    to_proto(cluster_.state().topology(), services, nodes);
+    kept->second = nodes.SerializeAsString();
   }
   // A message is its fields one after another, so the rest of them may follow.
   v1::GetTopologyResponse rest;
@@ -108,8 +114,8 @@ rpc::Payload CoordinatorService::topology_bytes(bool fresh) {
   rest.set_log_ms(to_ms(cluster_.replica().log_now()));
   if (!fresh) rest.set_age_ms(static_cast<std::uint64_t>(to_ms(cluster_.replica().age())));
   std::string bytes;
-  bytes.reserve(nodes_bytes_.size() + rest.ByteSizeLong());
-  bytes = nodes_bytes_;
+  bytes.reserve(kept->second.size() + rest.ByteSizeLong());
+  bytes = kept->second;
   rest.AppendToString(&bytes);
   return rpc::payload(std::move(bytes));
 }
@@ -140,17 +146,25 @@ v1::HealthCheckResponse CoordinatorService::health() const {
 void CoordinatorService::GetTopology(const rpc::CallPtr& call,
                                      const v1::GetTopologyRequest& request) {
   if (!cluster_.access().charge(call, LimitedCall::kGetTopology, {})) return;
+  auto services = membership::ServiceFilter::parse(request.service());
+  if (!services) return call->finish(rpc::to_status(services.error()));
   const bool fresh = request.linearizable();
-  cluster_.read_much(call, fresh, [this, call, fresh] { call->reply(topology_bytes(fresh)); });
+  cluster_.read_much(call, fresh, [this, call, fresh, services = std::move(*services)] {
+    call->reply(topology_bytes(services, fresh));
+  });
 }
 
 void CoordinatorService::WatchTopology(const rpc::CallPtr& call,
                                        const v1::WatchTopologyRequest& request) {
+  auto services = membership::ServiceFilter::parse(request.service());
+  if (!services) return call->finish(rpc::to_status(services.error()));
   if (!cluster_.access().open_watch(call)) return;
   const std::uint64_t since = cluster_.is_other(request.history()) ? 0 : request.since_version();
   // A client that has seen more than this server must not be taken back: it catches up first.
   const bool ahead = since > cluster_.state().topology().version().value();
-  cluster_.read(call, ahead, [this, call, since] { hub_.watch(call, since); });
+  cluster_.read(call, ahead, [this, call, since, services = std::move(*services)] {
+    hub_.watch(call, since, services);
+  });
 }
 
 void CoordinatorService::RegisterNode(const rpc::CallPtr& call,
@@ -159,7 +173,7 @@ void CoordinatorService::RegisterNode(const rpc::CallPtr& call,
   if (!spec) return call->finish(rpc::to_status(spec.error()));
   cluster_.propose(
       call,
-      cluster::ChangeTopology{membership::RegisterNode{*spec, {}}, {Cluster::asked_by(call), {}}},
+      cluster::ChangeTopology{membership::registration_of(*spec), {Cluster::asked_by(call), {}}},
       [call](const cluster::Answer& answer) {
         v1::RegisterNodeResponse response;
         response.set_topology_version(answer.version.value());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,7 @@ class CoordinatorService {
   void add_to(rpc::Router& router);
 
   /// The whole topology as this server has it.
-  [[nodiscard]] v1::GetTopologyResponse topology() const;
+  [[nodiscard]] v1::GetTopologyResponse topology(const membership::ServiceFilter& services) const;
   [[nodiscard]] v1::HealthCheckResponse health() const;
 
  private:
@@ -33,7 +34,7 @@ class CoordinatorService {
   void on_batch(const rpc::CallPtr& call, const std::string& bytes, rpc::Pipeline::Answer answer);
 
   /// The same as topology(), encoded once for all requests before the next entry.
-  [[nodiscard]] rpc::Payload topology_bytes(bool fresh);
+  [[nodiscard]] rpc::Payload topology_bytes(const membership::ServiceFilter& services, bool fresh);
   [[nodiscard]] Status note(const v1::HeartbeatRequest& beat);
   [[nodiscard]] rpc::RpcStatus beat_refused(const v1::HeartbeatRequest& beat,
                                             const Error& error) const;
@@ -42,7 +43,8 @@ class CoordinatorService {
   Cluster& cluster_;
   TopologyHub& hub_;
   v1::HeartbeatBatch batch_;  ///< The one that is being noted.
-  std::string nodes_bytes_;   ///< What a topology says of nodes and ring, as of that entry.
+  /// What a topology says of nodes and ring, as of that entry, by the text of the filter.
+  std::map<std::string, std::string> nodes_bytes_;
   std::optional<rlog::Index> nodes_at_;
 };
 

@@ -17,11 +17,18 @@ constexpr Duration kFullKept = 1s;
 /// What the loop's other work may have to wait for a change that goes to thousands.
 constexpr Duration kPumpedFor = 1ms;
 constexpr std::size_t kPumpedAtOnce = 256;
+/// Filters whose whole topology is kept for a moment.
+constexpr std::size_t kFullsMax = 16;
+
+v1::TopologyUpdate head(std::uint64_t version, std::uint64_t previous_version) {
+  v1::TopologyUpdate update;
+  update.set_version(version);
+  update.set_previous_version(previous_version);
+  return update;
+}
 
 v1::TopologyUpdate to_update(const membership::Event& event, const membership::Topology& topology) {
-  v1::TopologyUpdate update;
-  update.set_version(event.version.value());
-  update.set_previous_version(event.previous_version.value());
+  v1::TopologyUpdate update = head(event.version.value(), event.previous_version.value());
   switch (event.kind) {
     case membership::EventKind::kNodeAdded:
       to_proto(event.node, topology, *update.mutable_node_added());
@@ -42,11 +49,18 @@ v1::TopologyUpdate to_update(const membership::Event& event, const membership::T
 }  // namespace
 
 struct TopologyHub::Watcher {
-  Watcher(Loop& loop, rpc::CallPtr c, std::uint64_t since)
-      : call(std::move(c)), connection(call->connection()), version(since), keepalive(loop) {}
+  Watcher(Loop& loop, rpc::CallPtr c, std::uint64_t since, membership::ServiceFilter wanted)
+      : call(std::move(c)),
+        connection(call->connection()),
+        services(std::move(wanted)),
+        position(since),
+        version(since),
+        keepalive(loop) {}
   rpc::CallPtr call;
   std::uint64_t connection;
-  std::uint64_t version;  ///< What the client has once all that was sent has arrived.
+  membership::ServiceFilter services;
+  std::uint64_t position;  ///< Nothing up to here is due.
+  std::uint64_t version;   ///< What the client has once all that was sent has arrived.
   bool writing = false;
   bool wants_full = false;
   MonoTime sent{};  ///< When the last write was done.
@@ -69,9 +83,10 @@ TopologyHub::~TopologyHub() {
   for (const Shared& watcher : watchers_) watcher->call->on_over({});
 }
 
-void TopologyHub::watch(const rpc::CallPtr& call, std::uint64_t since) {
+void TopologyHub::watch(const rpc::CallPtr& call, std::uint64_t since,
+                        membership::ServiceFilter services) {
   if (call->over()) return;
-  auto watcher = std::make_shared<Watcher>(loop_, call, since);
+  auto watcher = std::make_shared<Watcher>(loop_, call, since, std::move(services));
   watchers_.insert(watcher);
   // T17: whatever ends the call, its place is given back.
   call->on_over([this, weak = std::weak_ptr(watcher)] {
@@ -82,8 +97,8 @@ void TopologyHub::watch(const rpc::CallPtr& call, std::uint64_t since) {
   });
   // A version from after our time is of another history, or of none.
   watcher->wants_full = since == 0 || since < reaches_back_to() || since > version();
-  if (!watcher->wants_full && since == version()) return send_keepalive(watcher);
-  pump(watcher);
+  // The client learns at once that it is watching, also if nothing that it watches has changed.
+  if (!pump(watcher)) send_keepalive(watcher);
 }
 
 std::uint64_t TopologyHub::reaches_back_to() const {
@@ -93,12 +108,39 @@ std::uint64_t TopologyHub::reaches_back_to() const {
 void TopologyHub::publish(const std::vector<membership::Event>& events) {
   if (events.empty()) return;
   for (const membership::Event& event : events) {
-    Change change{event.version.value(), rpc::to_payload(to_update(event, state_.topology()))};
-    history_bytes_ += change.update->size();
-    history_.push_back(std::move(change));
+    history_.push_back(describe(event, state_.topology()));
+    history_bytes_ += history_.back().bytes();
   }
   forget_old();
   pump_all();
+}
+
+TopologyHub::Change TopologyHub::describe(const membership::Event& event,
+                                          const membership::Topology& topology) {
+  Change change{.version = event.version.value(),
+                .previous_version = event.previous_version.value(),
+                .update = rpc::to_payload(to_update(event, topology))};
+  const v1::TopologyUpdate versions = head(change.version, change.previous_version);
+  change.head_bytes = versions.ByteSizeLong();
+  if (event.kind == membership::EventKind::kRingConfigChanged) return change;
+  change.service = Service{event.node.type, event.node.service};
+  if (!event.before) return change;
+  change.before = Service{event.before->type, event.before->service};
+  v1::TopologyUpdate update = versions;
+  to_proto(*event.before, topology, *update.mutable_node_removed());
+  change.removed = rpc::to_payload(update);
+  to_proto(event.node, topology, *update.mutable_node_added());
+  change.added = rpc::to_payload(update);
+  return change;
+}
+
+rpc::Payload TopologyHub::message(const Change& change, const membership::ServiceFilter& services) {
+  if (!change.service) return change.update;
+  const bool here = services.contains(change.service->type, change.service->name);
+  if (!change.before) return here ? change.update : nullptr;
+  const bool was_here = services.contains(change.before->type, change.before->name);
+  if (here) return was_here ? change.update : change.added;
+  return was_here ? change.removed : nullptr;
 }
 
 void TopologyHub::pump_all() {
@@ -121,7 +163,7 @@ void TopologyHub::pump_next() {
 
 void TopologyHub::forget_old() {
   while (history_.size() > options_.history_events || history_bytes_ > options_.history_bytes) {
-    history_bytes_ -= history_.front().update->size();
+    history_bytes_ -= history_.front().bytes();
     history_.pop_front();
   }
 }
@@ -129,7 +171,7 @@ void TopologyHub::forget_old() {
 void TopologyHub::reset() {
   history_.clear();
   history_bytes_ = 0;
-  full_.reset();
+  full_.clear();
   pump_all();
 }
 
@@ -141,19 +183,35 @@ void TopologyHub::close() {
   }
 }
 
-void TopologyHub::pump(const Shared& watcher) {
-  if (watcher->writing || watcher->call->over()) return;
-  if (watcher->wants_full) return send_full(watcher);
-  if (watcher->version == version()) return;
-  if (watcher->version < reaches_back_to() || watcher->version > version()) {
-    return send_lagged(watcher);
+bool TopologyHub::pump(const Shared& watcher) {
+  if (watcher->writing || watcher->call->over()) return true;
+  if (watcher->wants_full) return send_full(watcher), true;
+  while (watcher->position != version()) {
+    if (watcher->position < reaches_back_to() || watcher->position > version()) {
+      return send_lagged(watcher), true;
+    }
+    const std::size_t next = watcher->position - reaches_back_to();
+    // A history that does not lead on from here is of another state than the one we have.
+    if (next >= history_.size() || history_[next].version != watcher->position + 1) {
+      return send_lagged(watcher), true;
+    }
+    const Change& change = history_[next];
+    watcher->position = change.version;
+    if (const rpc::Payload due = message(change, watcher->services)) {
+      return send_change(watcher, change, due), true;
+    }
   }
-  const std::size_t next = watcher->version - reaches_back_to();
-  // A history that does not lead on from here is of another state than the one we have.
-  if (next >= history_.size() || history_[next].version != watcher->version + 1) {
-    return send_lagged(watcher);
-  }
-  send(watcher, history_[next].update, history_[next].version);
+  return false;
+}
+
+void TopologyHub::send_change(const Shared& watcher, const Change& change,
+                              const rpc::Payload& message) {
+  if (watcher->version == change.previous_version) return send(watcher, message, change.version);
+  // What lies between was not for this watcher. A message is its fields one after another, so only
+  // the versions, which are the first, are made anew.
+  std::string bytes = head(change.version, watcher->version).SerializeAsString();
+  bytes.append(*message, change.head_bytes);
+  send(watcher, rpc::payload(std::move(bytes)), change.version);
 }
 
 void TopologyHub::send(const Shared& watcher, rpc::Payload update, std::uint64_t version) {
@@ -184,7 +242,7 @@ void TopologyHub::stay_in_touch(const Shared& watcher) {
 std::uint64_t TopologyHub::lag() const {
   std::uint64_t worst = 0;
   for (const Shared& watcher : watchers_) {
-    worst = std::max(worst, version() - std::min(version(), watcher->version));
+    worst = std::max(worst, version() - std::min(version(), watcher->position));
   }
   return worst;
 }
@@ -196,7 +254,7 @@ void TopologyHub::send_lagged(const Shared& watcher) {
   update.set_previous_version(watcher->version);
   v1::Lagged& lagged = *update.mutable_lagged();
   lagged.set_current_version(version());
-  lagged.set_missed_updates(version() > watcher->version ? version() - watcher->version : 0);
+  lagged.set_missed_updates(version() > watcher->position ? version() - watcher->position : 0);
   lagged.set_message("this watcher fell behind; the whole topology follows");
   watcher->wants_full = true;
   send(watcher, rpc::to_payload(update), watcher->version);
@@ -204,21 +262,22 @@ void TopologyHub::send_lagged(const Shared& watcher) {
 
 void TopologyHub::send_full(const Shared& watcher) {
   watcher->wants_full = false;
-  if (!full_ || full_version_ != version() || loop_.now() - full_made_ > kFullKept) {
-    full_ = full_sync_();
-    full_version_ = version();
-    full_made_ = loop_.now();
+  if (full_.size() >= kFullsMax && !full_.contains(watcher->services.text())) full_.clear();
+  Full& full = full_[watcher->services.text()];
+  if (!full.update || full.version != version() || loop_.now() - full.made > kFullKept) {
+    full = {full_sync_(watcher->services), version(), loop_.now()};
   }
-  send(watcher, full_, full_version_);
+  watcher->position = full.version;
+  send(watcher, full.update, full.version);
 }
 
 void TopologyHub::send_keepalive(const Shared& watcher) {
   if (watcher->writing || watcher->call->over()) return;
-  v1::TopologyUpdate update;
-  update.set_version(watcher->version);
-  update.set_previous_version(watcher->version);
+  // Clients of 0.1 do not read the version of a keepalive.
+  const std::uint64_t to = watcher->services.one() ? watcher->position : watcher->version;
+  v1::TopologyUpdate update = head(to, watcher->version);
   update.mutable_keepalive()->set_server_time(to_ms(loop_.wall_now()));
-  send(watcher, rpc::to_payload(update), watcher->version);
+  send(watcher, rpc::to_payload(update), to);
 }
 
 }  // namespace muster::server

@@ -74,8 +74,8 @@ void PeerViews::look(const std::map<std::string, std::string>& urls, MonoTime by
     HttpRequest request{.url = url + kMembersPath, .headers = {}, .body = {}, .by = by};
     request.direct = true;
     request.answer_bytes_max = std::size_t{1} << 20;
-    http_.send(std::move(request), [round, name = name, done](Result<HttpResponse> response) {
-      round->views[name] =
+    http_.send(std::move(request), [round, who = name, done](Result<HttpResponse> response) {
+      round->views[who] =
           response && response->status == 200 ? read_view(response->body) : PeerView{};
       if (--round->left == 0) done(std::move(round->views));
     });

@@ -72,8 +72,8 @@ class Feed : public std::enable_shared_from_this<Feed> {
   bool begun_ = false;
 };
 
-/// /v1/watch/nodes
-[[nodiscard]] std::shared_ptr<Feed> node_feed(Feed::Parts parts);
+/// /v1/watch/nodes; `service`: as in WatchTopologyRequest.
+[[nodiscard]] std::shared_ptr<Feed> node_feed(Feed::Parts parts, const std::string& service);
 /// /v1/watch/elections/NAME; `key`: of its state.
 [[nodiscard]] std::shared_ptr<Feed> election_feed(Feed::Parts parts, const std::string& name,
                                                   const std::string& key);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "core/election/records.h"
+#include "core/membership/service_filter.h"
 #include "core/membership/validation.h"
 #include "muster/v1/coordinator.pb.h"
 #include "muster/v1/lock.pb.h"
@@ -62,6 +63,12 @@ Result<std::size_t> number(const http::Request& request, const std::string& name
   const auto parsed = parse_unsigned(text);
   if (parsed && *parsed >= 1 && *parsed <= most) return static_cast<std::size_t>(*parsed);
   return {Errc::kInvalid, name + " must be a whole number from 1 to " + std::to_string(most)};
+}
+
+/// As in GetTopologyRequest: of a request that names no service, all of them.
+std::string services_of(const http::Request& request) {
+  const std::string service = request.parameter("service");
+  return service.empty() ? membership::ServiceFilter::kAll : service;
 }
 
 bool is_json(const std::string& type) {
@@ -183,11 +190,12 @@ void Gateway::call_for_json(const AskPtr& ask, const char* method,
 }
 
 template <typename Topology>
-void Gateway::with_topology(const AskPtr& ask, Topology then) {
+void Gateway::with_topology(const AskPtr& ask, const std::string& services, Topology then) {
   const auto fresh = flag(ask->exchange->request(), "linearizable");
   if (!fresh) return refuse(ask->exchange, fresh.error());
   v1::GetTopologyRequest request;
   request.set_linearizable(*fresh);
+  request.set_service(services);
   call<v1::GetTopologyResponse>(ask, kGetTopology, request, std::move(then));
 }
 
@@ -238,13 +246,14 @@ void Gateway::get_election(const AskPtr& ask) {
 void Gateway::nodes(const AskPtr& ask) {
   const auto filter = NodeFilter::parse(ask->exchange->request().query);
   if (!filter) return refuse(ask->exchange, filter.error());
-  with_topology(ask, [this, ask, filter = *filter](const v1::GetTopologyResponse& topology) {
-    if (ask->row->operation == Operation::kListNodes)
-      return reply(ask, nodes_json(topology, filter));
-    const Json node = one_node_json(topology, ask->name);
-    if (!node.is_null()) return reply(ask, node);
-    refuse(ask->exchange, {Errc::kNotFound, "there is no node " + ask->name});
-  });
+  with_topology(ask, services_of(ask->exchange->request()),
+                [this, ask, filter = *filter](const v1::GetTopologyResponse& topology) {
+                  if (ask->row->operation == Operation::kListNodes)
+                    return reply(ask, nodes_json(topology, filter));
+                  const Json node = one_node_json(topology, ask->name);
+                  if (!node.is_null()) return reply(ask, node);
+                  refuse(ask->exchange, {Errc::kNotFound, "there is no node " + ask->name});
+                });
 }
 
 void Gateway::put_node(const AskPtr& ask) {
@@ -271,7 +280,13 @@ void Gateway::look_up_ring(const AskPtr& ask) {
   const http::Request& request = ask->exchange->request();
   const auto most = number(request, "n", RingLookup::kOwnersMax, 0);
   if (!most) return refuse(ask->exchange, most.error());
-  with_topology(ask, [this, ask, most = *most](const v1::GetTopologyResponse& topology) {
+  const std::string service = request.parameter("service");
+  if (!service.empty()) {
+    if (Status s = membership::validate_service(service); !s) {
+      return refuse(ask->exchange, s.error());
+    }
+  }
+  with_topology(ask, service, [this, ask, most = *most](const v1::GetTopologyResponse& topology) {
     const http::Request& asked = ask->exchange->request();
     reply(ask, ring_.owners(topology, asked.parameter("service"), asked.parameter("key"), most));
   });
@@ -361,7 +376,7 @@ void Gateway::watch(const AskPtr& ask) {
       *position};
   const auto feed = election ? election_feed(std::move(parts), ask->name,
                                              state_key(request.parameter("prefix"), ask->name))
-                             : node_feed(std::move(parts));
+                             : node_feed(std::move(parts), services_of(request));
   feed->start();
 }
 

@@ -80,7 +80,7 @@ class Gateway {
   void call_for_json(const AskPtr& ask, const char* method,
                      const google::protobuf::Message& request);
   template <typename Topology>
-  void with_topology(const AskPtr& ask, Topology then);
+  void with_topology(const AskPtr& ask, const std::string& services, Topology then);
   [[nodiscard]] static CallOrder order(const http::Request& request, const std::string& method,
                                        const google::protobuf::Message& message, Duration patience);
 

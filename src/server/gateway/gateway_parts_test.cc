@@ -110,7 +110,7 @@ TEST(NodeJsonTest, NodesAreInOneListAndNameTheirService) {
   EXPECT_EQ(all["nodes"][0]["heartbeat_age_ms"], 1000);
   EXPECT_FALSE(all["nodes"][0].contains("type"));
   EXPECT_EQ(all["ring"]["replication_factor"], 3);
-  const auto filter = NodeFilter::parse({{"service", "object"}, {"state", "down"}}).value();
+  const auto filter = NodeFilter::parse({{"state", "down"}}).value();
   const Json down = nodes_json(topology(3), filter);
   ASSERT_EQ(down["nodes"].size(), 1U);
   EXPECT_EQ(down["nodes"][0]["id"], "n3");
@@ -118,22 +118,37 @@ TEST(NodeJsonTest, NodesAreInOneListAndNameTheirService) {
   EXPECT_TRUE(one_node_json(topology(3), "n9").is_null());
 }
 
-TEST(NodeJsonTest, ARegistrationNamesItsServiceAndNothingThatServersDecide) {
-  const Json body{{"service", "object"}, {"address", "10.0.0.1"}, {"port", 70}, {"weight", 2}};
+TEST(NodeJsonTest, NodesAreFoundByATag) {
+  v1::GetTopologyResponse all = topology(2);
+  (*all.add_nodes()->mutable_tags())["zone"] = "b";
+  all.mutable_nodes(0)->set_id("n7");
+  all.mutable_nodes(0)->set_service("cache");
+  const auto found = [&](const char* tag) {
+    return nodes_json(all, NodeFilter::parse({{"tag", tag}}).value())["nodes"].size();
+  };
+  EXPECT_EQ(found("zone"), 1U);
+  EXPECT_EQ(found("zone=b"), 1U);
+  EXPECT_EQ(found("zone="), 0U);
+  EXPECT_EQ(found("rack"), 0U);
+  EXPECT_EQ(one_node_json(all, "n7")["service"], "cache");
+  EXPECT_EQ(one_node_json(all, "n7")["tags"]["zone"], "b");
+}
+
+TEST(NodeJsonTest, ARegistrationIsOfTheNodeInThePath) {
+  const Json body{{"service", "cache"}, {"port", 70}, {"weight", 2}, {"tags", {{"zone", "b"}}}};
   const auto request = registration("n1", body).value();
   EXPECT_EQ(request.node().id(), "n1");
-  EXPECT_EQ(request.node().type(), v1::NODE_TYPE_OBJECT);
+  EXPECT_EQ(request.node().service(), "cache");
   EXPECT_EQ(request.node().port(), 70U);
-  for (const Json& wrong :
-       {Json("OBJECT"), Json("unknown"), Json("cache"), Json(3), Json(nullptr)}) {
-    EXPECT_TRUE(registration("n1", {{"service", wrong}}).is(Errc::kInvalid)) << wrong;
-  }
+  EXPECT_EQ(request.node().tags().at("zone"), "b");
+  EXPECT_EQ(registration("n1", {{"tags", {{"zone", 1}}}}).error().message,
+            "tags.zone: value must be a string");
 }
 
 TEST(RingLookupTest, OwnersAreThoseOfTheRing) {
   const v1::GetTopologyResponse all = topology(9);
   std::vector<RingMember> members;
-  for_each_node(all, "", [&](const v1::NodeInfo& node) {
+  for_each_node(all, [&](const v1::NodeInfo& node) {
     if (node.state() == v1::NODE_STATE_ACTIVE) members.push_back({NodeId(node.id()), 1, false});
   });
   const HashRing ring(members, {16, 3});
@@ -150,10 +165,7 @@ TEST(RingLookupTest, OwnersAreThoseOfTheRing) {
   EXPECT_EQ(lookup.owners(all, "", "key", 1)["owners"].size(), 1U);
   EXPECT_EQ(lookup.owners(all, "", "key", 1)["degraded"], false);
   EXPECT_EQ(lookup.owners(all, "", "key", 64)["owners"].size(), 8U);
-  for (const Json& owner : lookup.owners(all, "frontend", "key", 64)["owners"]) {
-    EXPECT_EQ(owner["service"], "frontend");
-  }
-  EXPECT_EQ(lookup.owners(all, "nothing", "key", 0)["degraded"], true);
+  EXPECT_EQ(lookup.owners(topology(0), "cache", "key", 0)["degraded"], true);
 }
 
 v1::StoreObject state(const std::string& election, const std::string& body) {

@@ -14,13 +14,15 @@ constexpr const char* kWatchTopology = "/muster.v1.CoordinatorService/WatchTopol
 /// The topology as WatchTopology tells it. Events have the names of the fields of TopologyUpdate.
 class NodeFeed final : public Feed {
  public:
-  explicit NodeFeed(Parts parts) : Feed(std::move(parts)) {}
+  NodeFeed(Parts parts, std::string service)
+      : Feed(std::move(parts)), service_(std::move(service)) {}
 
  protected:
   CallOrder watch() override {
     v1::WatchTopologyRequest request;
     request.set_since_version(position().version);
     request.set_history(position().history);
+    request.set_service(service_);
     return parts().order(kWatchTopology, request);
   }
 
@@ -74,12 +76,14 @@ class NodeFeed final : public Feed {
     json.erase("state_age_ms");
     return json;
   }
+
+  const std::string service_;
 };
 
 }  // namespace
 
-std::shared_ptr<Feed> node_feed(Feed::Parts parts) {
-  return std::make_shared<NodeFeed>(std::move(parts));
+std::shared_ptr<Feed> node_feed(Feed::Parts parts, const std::string& service) {
+  return std::make_shared<NodeFeed>(std::move(parts), service);
 }
 
 }  // namespace muster::server

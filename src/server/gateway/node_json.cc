@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text.h"
+#include "core/membership/node.h"
 
 namespace muster::server {
 namespace {
 
-constexpr std::string_view kTypePrefix = "NODE_TYPE_";
 constexpr std::string_view kStatePrefix = "NODE_STATE_";
-
-std::string service_of(const v1::NodeInfo& node) {
-  if (!v1::NodeType_IsValid(node.type())) return "type-" + std::to_string(node.type());
-  return to_lower(v1::NodeType_Name(node.type()).substr(kTypePrefix.size()));
-}
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](char c) {
@@ -24,16 +18,21 @@ std::string upper(std::string text) {
 }
 
 bool matches(const NodeFilter& filter, const v1::NodeInfo& node) {
-  return filter.state.empty() ||
-         v1::NodeState_Name(node.state()) == std::string(kStatePrefix) + filter.state;
+  const bool in_state = filter.state.empty() || v1::NodeState_Name(node.state()) ==
+                                                    std::string(kStatePrefix) + filter.state;
+  if (!in_state || filter.tag.empty()) return in_state;
+  const auto tag = node.tags().find(filter.tag);
+  return tag != node.tags().end() && (!filter.value || *filter.value == tag->second);
 }
 
 }  // namespace
 
 Result<NodeFilter> NodeFilter::parse(const std::map<std::string, std::string>& query) {
   NodeFilter filter;
-  if (const auto service = query.find("service"); service != query.end()) {
-    filter.service = service->second;
+  if (const auto tag = query.find("tag"); tag != query.end()) {
+    const auto equals = tag->second.find('=');
+    filter.tag = tag->second.substr(0, equals);
+    if (equals != std::string::npos) filter.value = tag->second.substr(equals + 1);
   }
   if (const auto state = query.find("state"); state != query.end()) {
     filter.state = upper(state->second);
@@ -47,8 +46,10 @@ Result<NodeFilter> NodeFilter::parse(const std::map<std::string, std::string>& q
 
 Json node_json(const v1::NodeInfo& node, std::int64_t now) {
   Json json = to_json(node);
-  Json shown{{"id", node.id()}, {"service", service_of(node)}};
-  for (const char* hidden : {"id", "type", "last_heartbeat_log_ms", "state_since_log_ms"}) {
+  const auto type = static_cast<membership::NodeType>(node.type());
+  Json shown{{"id", node.id()}, {"service", membership::service_of(type, node.service())}};
+  for (const char* hidden :
+       {"id", "type", "service", "last_heartbeat_log_ms", "state_since_log_ms"}) {
     json.erase(hidden);
   }
   shown.update(json);
@@ -57,19 +58,17 @@ Json node_json(const v1::NodeInfo& node, std::int64_t now) {
   return shown;
 }
 
-void for_each_node(const v1::GetTopologyResponse& topology, const std::string& service,
+void for_each_node(const v1::GetTopologyResponse& topology,
                    const std::function<void(const v1::NodeInfo&)>& f) {
-  for (const auto* nodes :
-       {&topology.frontend_nodes(), &topology.metadata_nodes(), &topology.object_nodes()}) {
-    for (const v1::NodeInfo& node : *nodes) {
-      if (service.empty() || service_of(node) == service) f(node);
-    }
+  for (const auto* nodes : {&topology.frontend_nodes(), &topology.metadata_nodes(),
+                            &topology.object_nodes(), &topology.nodes()}) {
+    for (const v1::NodeInfo& node : *nodes) f(node);
   }
 }
 
 Json nodes_json(const v1::GetTopologyResponse& topology, const NodeFilter& filter) {
   std::vector<const v1::NodeInfo*> found;
-  for_each_node(topology, filter.service, [&](const v1::NodeInfo& node) {
+  for_each_node(topology, [&](const v1::NodeInfo& node) {
     if (matches(filter, node)) found.push_back(&node);
   });
   std::sort(found.begin(), found.end(),
@@ -86,25 +85,16 @@ Json nodes_json(const v1::GetTopologyResponse& topology, const NodeFilter& filte
 
 Json one_node_json(const v1::GetTopologyResponse& topology, const std::string& id) {
   Json found = nullptr;
-  for_each_node(topology, "", [&](const v1::NodeInfo& node) {
+  for_each_node(topology, [&](const v1::NodeInfo& node) {
     if (node.id() == id) found = node_json(node, topology.log_ms());
   });
   return found;
 }
 
-Result<v1::RegisterNodeRequest> registration(const std::string& id, Json body) {
+Result<v1::RegisterNodeRequest> registration(const std::string& id, const Json& body) {
   v1::RegisterNodeRequest request;
   v1::NodeInfo& node = *request.mutable_node();
-  const Json service = body["service"];
-  body.erase("service");
-  v1::NodeType type{};
-  const bool known = service.is_string() &&
-                     service.get<std::string>() == to_lower(service.get<std::string>()) &&
-                     v1::NodeType_Parse(std::string(kTypePrefix) + upper(service), &type) &&
-                     type != v1::NODE_TYPE_UNKNOWN;
-  if (!known) return {Errc::kInvalid, "service must be frontend, metadata or object"};
   if (Status read = from_json(body, node); !read) return read.error();
-  node.set_type(type);
   node.set_id(id);
   return request;
 }

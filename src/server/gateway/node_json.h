@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ namespace muster::server {
 
 /// The nodes that a query asks for.
 struct NodeFilter {
-  std::string service{};  ///< Empty: of all services.
-  std::string state{};    ///< As in the contract, without its prefix; empty: in any.
+  std::string state{};                 ///< As in the contract, without its prefix; empty: in any.
+  std::string tag{};                   ///< The key of a tag that they have; empty: none is needed.
+  std::optional<std::string> value{};  ///< Of that tag; none: any.
 
   /// kInvalid if there is no such state.
   [[nodiscard]] static Result<NodeFilter> parse(const std::map<std::string, std::string>& query);
@@ -28,11 +30,11 @@ struct NodeFilter {
 /// Null if the topology has no such node.
 [[nodiscard]] Json one_node_json(const v1::GetTopologyResponse& topology, const std::string& id);
 
-/// Calls `f` with every node of the topology that belongs to the service; empty: to any.
-void for_each_node(const v1::GetTopologyResponse& topology, const std::string& service,
+/// Calls `f` with every node of the topology.
+void for_each_node(const v1::GetTopologyResponse& topology,
                    const std::function<void(const v1::NodeInfo&)>& f);
 
 /// The request that registers node `id` with what the body says. kInvalid names the field.
-[[nodiscard]] Result<v1::RegisterNodeRequest> registration(const std::string& id, Json body);
+[[nodiscard]] Result<v1::RegisterNodeRequest> registration(const std::string& id, const Json& body);
 
 }  // namespace muster::server

@@ -27,20 +27,25 @@ constexpr std::array kElectionQuery{kPrefix, kStale};
 constexpr std::array kElectionWatchQuery{kPrefix};
 constexpr std::array kNodesQuery{
     kService, Field{"state", "string", "Only nodes in this state, such as ACTIVE."},
+    Field{"tag", "string", "Only nodes with this tag: KEY, or KEY=VALUE."},
     Field{"linearizable", "boolean", "Include every change that was acknowledged before."}};
-constexpr std::array kNodeQuery{kNodesQuery[2]};
+constexpr std::array kNodeQuery{kNodesQuery[3]};
+constexpr std::array kNodeWatchQuery{kService};
 constexpr std::array kDeleteQuery{
     Field{"generation_id", "string", "Only this generation (default: any)."}};
 constexpr std::array kRingQuery{
     Field{"key", "string", "The key to look up.", true},
     Field{"n", "integer", "At most so many owners: 1 to 64 (default: the replication factor)."},
-    Field{"service", "string", "The ring of this service (default: the ring of all nodes)."},
-    kNodesQuery[2]};
+    Field{"service", "string",
+          "The ring of this service (default: the ring that frontend, metadata and object share)."},
+    kNodesQuery[3]};
 constexpr std::array kNodeBody{
-    Field{"service", "string", "frontend, metadata or object.", true},
+    Field{"service", "string", "1 to 63 lower-case letters, digits and hyphens.", true},
     Field{"address", "string", "IPv4, IPv6 without brackets, or a host name.", true},
-    Field{"port", "integer", "1 to 65535.", true}, kGeneration,
-    Field{"weight", "integer", "Shares of the ring: 1 to 1000 (default: 1)."}};
+    Field{"port", "integer", "1 to 65535.", true},
+    kGeneration,
+    Field{"weight", "integer", "Shares of the ring: 1 to 1000 (default: 1)."},
+    Field{"tags", "object", "At most 32, each a string."}};
 constexpr std::array kBeatBody{
     kGeneration,
     Field{"reported_state", "string", "ACTIVE, JOINING or DRAINING (default: ACTIVE)."},
@@ -199,7 +204,7 @@ constexpr std::array kRows{
                  "`node_updated`, `node_removed`, `ring_changed`; `lagged` before another "
                  "`full_sync` if the client reads too slowly; `end` with an error if the server "
                  "ends the stream.",
-                 {},
+                 kNodeWatchQuery,
                  {},
                  "",
                  kReadErrors},

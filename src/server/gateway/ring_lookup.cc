@@ -25,7 +25,7 @@ void RingLookup::build(const v1::GetTopologyResponse& topology, const std::strin
                          std::to_string(config.virtual_nodes_per_physical()) + ' ' + service;
   if (of == built_of_) return;
   std::vector<std::pair<NodeId, std::uint32_t>> members;
-  for_each_node(topology, service, [&](const v1::NodeInfo& node) {
+  for_each_node(topology, [&](const v1::NodeInfo& node) {
     if (is_placed(node)) members.emplace_back(NodeId(node.id()), node.weight());
   });
   std::sort(members.begin(), members.end());
@@ -54,7 +54,7 @@ Json RingLookup::owners(const v1::GetTopologyResponse& topology, const std::stri
   const std::size_t count = table_.owners(key_position(key), std::span(seats.data(), wanted));
   std::map<std::string, Json> nodes;
   for (std::size_t i = 0; i < count; ++i) nodes[ids_[seats[i]]] = nullptr;
-  for_each_node(topology, service, [&](const v1::NodeInfo& node) {
+  for_each_node(topology, [&](const v1::NodeInfo& node) {
     const auto owner = nodes.find(node.id());
     if (owner != nodes.end()) owner->second = node_json(node, topology.log_ms());
   });

@@ -17,8 +17,8 @@ class RingLookup {
  public:
   static constexpr std::size_t kOwnersMax = 64;
 
-  /// The first `most` owners of the key, 0: as many as the replication factor, in the ring of a
-  /// service; empty: of all nodes.
+  /// The first `most` owners of the key, 0: as many as the replication factor, in the ring of the
+  /// nodes of `topology`: those of `service`, or if that is empty, of the services with a type.
   [[nodiscard]] Json owners(const v1::GetTopologyResponse& topology, const std::string& service,
                             const std::string& key, std::size_t most);
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "core/membership/validation.h"
 #include "server/web/http_paths.h"
 #include "server/web/node_page.h"
 
@@ -14,68 +13,8 @@ namespace {
 /// Shares of a ring are kept for so long for each of its points: painting it takes 0.1 us a point,
 /// and pages that list nodes while these change must not cost more than the nodes do.
 constexpr Duration kPointKept = 20us;
-constexpr std::size_t kPointsMax = 4096;
-constexpr std::size_t kMovesMax = 100;
-/// Planning with more virtual nodes than this would keep a server busy for seconds.
-constexpr std::uint64_t kPlannedMax = 1u << 22;
 constexpr std::size_t kDecisionsMax = 5000;
 constexpr Duration kSweepEvery = 500ms;
-
-Json with(const Picture& picture, const Json& more) {
-  Json json = beginning(picture.overview);
-  json.update(more);
-  return json;
-}
-
-RingConfig config_of(const Picture& picture) {
-  return {std::max(1u, picture.ring.virtual_nodes_per_physical),
-          std::max(1u, picture.ring.replication_factor)};
-}
-
-std::vector<RingMember> members_of(const Picture& picture, const std::vector<std::string>& without,
-                                   const std::vector<std::string>& added) {
-  const auto names = [](const std::vector<std::string>& list, const std::string& id) {
-    return std::find(list.begin(), list.end(), id) != list.end();
-  };
-  std::vector<RingMember> members;
-  for (const NodeRow& node : *picture.nodes) {
-    const bool in = node.state == membership::NodeState::kActive ||
-                    node.state == membership::NodeState::kSuspect;
-    if ((in || names(added, node.id)) && !names(without, node.id)) {
-      members.push_back({NodeId(node.id), node.weight, false});
-    }
-  }
-  for (const std::string& id : added) {
-    const auto known = std::find_if(picture.nodes->begin(), picture.nodes->end(),
-                                    [&](const NodeRow& node) { return node.id == id; });
-    if (known == picture.nodes->end() && !names(without, id)) {
-      members.push_back({NodeId(id), 1, false});
-    }
-  }
-  return members;
-}
-
-bool holds(const std::vector<RingMember>& members, const std::string& id) {
-  return std::any_of(members.begin(), members.end(),
-                     [&](const RingMember& member) { return member.id.value() == id; });
-}
-
-std::uint64_t virtual_nodes(const std::vector<RingMember>& members, RingConfig config) {
-  std::uint64_t count = 0;
-  for (const RingMember& member : members) {
-    count += HashRing::virtual_nodes_of(member.weight, config);
-  }
-  return count;
-}
-
-std::vector<std::string> ids_in(const std::string& text) {
-  std::vector<std::string> ids;
-  for (const std::string_view part : split(text, ',')) {
-    const std::string id(trim(part));
-    if (!id.empty() && std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
-  }
-  return ids;
-}
 
 bool matches(const cluster::Decision& d, const std::string& q) {
   if (q.empty()) return true;
@@ -150,7 +89,7 @@ void Api::answer(const http::ExchangePtr& exchange, const Query& query, Draw dra
   });
 }
 
-const RingPicture& Api::painted(const Picture& picture) {
+const RingPictures& Api::painted(const Picture& picture) {
   if (!ring_made_ || ring_version_ != picture.nodes_version) {
     ring_ = painter_.paint(*picture.nodes, picture.ring.virtual_nodes_per_physical);
     ring_version_ = picture.nodes_version;
@@ -161,7 +100,7 @@ const RingPicture& Api::painted(const Picture& picture) {
 }
 
 bool Api::shares_fresh() const {
-  return ring_made_ && with_.loop.now() - ring_painted_ < kPointKept * ring_.points.size();
+  return ring_made_ && with_.loop.now() - ring_painted_ < kPointKept * ring_.points;
 }
 
 const Shares& Api::shares(const Picture& picture) {
@@ -180,55 +119,9 @@ void Api::nodes(const http::ExchangePtr& exchange) {
     for (std::size_t i = page.offset; i < found.size() && i - page.offset < page.limit; ++i) {
       rows.push_back(to_json(*found[i], shares));
     }
-    return with(p, {{"total", found.size()}, {"nodes", std::move(rows)}});
-  });
-}
-
-void Api::ring(const http::ExchangePtr& exchange) {
-  Query query;
-  query.nodes = true;
-  answer(exchange, query, [this](const Picture& p) {
-    Json json = with(p, {{"virtualNodes", p.ring.virtual_nodes_per_physical}});
-    json.update(to_json(painted(p), kPointsMax));
-    return json;
-  });
-}
-
-void Api::ring_plan(const http::ExchangePtr& exchange) {
-  const std::vector<std::string> remove = ids_in(exchange->request().parameter("remove"));
-  const std::vector<std::string> add = ids_in(exchange->request().parameter("add"));
-  if (remove.empty() && add.empty()) {
-    return refuse(exchange, 400, "name the change: remove=ID,… or add=ID,…");
-  }
-  for (const auto* ids : {&remove, &add}) {
-    for (const std::string& id : *ids) {
-      const Status valid = membership::validate_node_id(id);
-      if (!valid) return refuse(exchange, 400, valid.error().message);
-    }
-  }
-  Query query;
-  query.nodes = true;
-  answer(exchange, query, [this, exchange, remove, add](const Picture& p) -> Json {
-    const RingConfig config = config_of(p);
-    std::vector<RingMember> before = members_of(p, {}, {});
-    for (const auto* ids : {&remove, &add}) {
-      for (const std::string& id : *ids) {
-        const bool added = ids == &remove && std::find(add.begin(), add.end(), id) != add.end();
-        if (added || holds(before, id) == (ids == &remove)) continue;
-        refuse(exchange, 400,
-               ids == &remove ? "remove: " + id + " is not in the ring"
-                              : "add: " + id + " is in the ring already");
-        return nullptr;
-      }
-    }
-    std::vector<RingMember> after = members_of(p, remove, add);
-    if (virtual_nodes(before, config) + virtual_nodes(after, config) > kPlannedMax) {
-      refuse(exchange, 400, "the ring is too large to plan with here; use `muster ring plan`");
-      return nullptr;
-    }
-    return with(
-        p, to_json(plan(HashRing(std::move(before), config), HashRing(std::move(after), config)),
-                   kMovesMax));
+    return with(p, {{"total", found.size()},
+                    {"services", NodePage::services(*p.nodes)},
+                    {"nodes", std::move(rows)}});
   });
 }
 

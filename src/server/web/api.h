@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -53,6 +54,8 @@ class Api {
   void answer(const http::ExchangePtr& exchange, const Query& query, Draw draw);
   void nodes(const http::ExchangePtr& exchange);
   void ring(const http::ExchangePtr& exchange);
+  /// The parameter `service`, which may be empty; none: it is wrong, and that was answered.
+  std::optional<std::string> service_in(const http::ExchangePtr& exchange);
   void ring_plan(const http::ExchangePtr& exchange);
   void decisions(const http::ExchangePtr& exchange);
   void explain(const http::ExchangePtr& exchange, const std::string& id);
@@ -63,7 +66,7 @@ class Api {
   void page(const http::ExchangePtr& exchange);
   void reply(const http::ExchangePtr& exchange, http::Response response);
   void refuse(const http::ExchangePtr& exchange, int status, const std::string& sentence);
-  const RingPicture& painted(const Picture& picture);
+  const RingPictures& painted(const Picture& picture);
   /// Of a recent ring; the cache lives longer if the ring takes long to paint.
   const Shares& shares(const Picture& picture);
   [[nodiscard]] bool shares_fresh() const;
@@ -72,7 +75,7 @@ class Api {
   Surroundings with_;
   EventStreams streams_;
   RingPainter painter_;
-  RingPicture ring_;
+  RingPictures ring_;
   std::uint64_t ring_version_ = 0;
   bool ring_made_ = false;
   MonoTime ring_painted_{};

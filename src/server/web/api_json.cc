@@ -38,6 +38,12 @@ Json beginning(const Overview& o) {
   return {{"server", o.server}, {"version", o.version}, {"staleMs", ms(o.stale)}};
 }
 
+Json with(const Picture& picture, const Json& more) {
+  Json json = beginning(picture.overview);
+  json.update(more);
+  return json;
+}
+
 Json to_json(const Overview& o) {
   Json json = beginning(o);
   Json leader = nullptr;
@@ -84,6 +90,8 @@ Json to_json(const NodeRow& row, const Shares& shares) {
   const auto share = shares.find(row.id);
   return {{"id", row.id},
           {"type", to_lower(to_string(row.type))},
+          {"service", service_of(row)},
+          {"tags", row.tags.empty() ? Json::object() : Json(row.tags)},
           {"address", row.address},
           {"port", row.port},
           {"state", to_lower(to_string(row.state))},

@@ -15,6 +15,8 @@ using Shares = std::unordered_map<std::string, double>;
 
 /// What every answer begins with: server, version, staleMs.
 [[nodiscard]] Json beginning(const Overview& overview);
+/// An answer: what all answers say about the picture, and `more`.
+[[nodiscard]] Json with(const Picture& picture, const Json& more);
 [[nodiscard]] Json to_json(const Overview& overview);
 [[nodiscard]] Json to_json(const NodeRow& row, const Shares& shares);
 [[nodiscard]] Json to_json(const cluster::Decision& decision);

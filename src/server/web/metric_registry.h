@@ -54,7 +54,7 @@ class Buckets {
 };
 
 /// The samples of one name, by the values of its labels. A sample is made when it is first asked
-/// for and stays. Any thread.
+/// for, and stays unless it is dropped. Any thread.
 template <typename Metric>
 class Family {
  public:
@@ -78,20 +78,28 @@ class Family {
     return *sample;
   }
 
+  /// Drops the samples that are not among the keys of `kept`. Requires: nobody keeps a reference to
+  /// one of them.
+  template <typename Kept>
+  void retain(const Kept& kept) MUSTER_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    std::erase_if(samples_, [&](const auto& each) { return !kept.contains(each.first); });
+  }
+
   void write(metric::Text& out) const MUSTER_EXCLUDES(mutex_) {
     for (const auto& [labels, sample] : samples()) out.sample(labels, sample->value());
   }
 
  private:
   /// Written without the lock: a scrape never blocks counting.
-  [[nodiscard]] std::vector<std::pair<metric::Labels, const Metric*>> samples() const
-      MUSTER_EXCLUDES(mutex_) {
-    std::vector<std::pair<metric::Labels, const Metric*>> all;
+  [[nodiscard]] std::vector<std::pair<metric::Labels, std::shared_ptr<const Metric>>> samples()
+      const MUSTER_EXCLUDES(mutex_) {
+    std::vector<std::pair<metric::Labels, std::shared_ptr<const Metric>>> all;
     const MutexLock lock(mutex_);
     for (const auto& [values, sample] : samples_) {
       metric::Labels labels;
       for (std::size_t i = 0; i < values.size(); ++i) labels.emplace_back(labels_[i], values[i]);
-      all.emplace_back(std::move(labels), sample.get());
+      all.emplace_back(std::move(labels), sample);
     }
     return all;
   }
@@ -99,7 +107,7 @@ class Family {
   const std::vector<std::string> labels_;
   const std::function<std::unique_ptr<Metric>()> make_;
   mutable Mutex mutex_;
-  std::map<std::vector<std::string>, std::unique_ptr<Metric>> samples_ MUSTER_GUARDED_BY(mutex_);
+  std::map<std::vector<std::string>, std::shared_ptr<Metric>> samples_ MUSTER_GUARDED_BY(mutex_);
 };
 
 /// Named families, written in the order in which they were declared. Declare on one thread, before

@@ -108,6 +108,9 @@ Metrics::Metrics()
       election_seconds_(seconds("muster_election_duration_seconds",
                                 "Time from campaigning to leading, on this server")),
       nodes_by_state_(registry_.gauges("coordinator_nodes_by_state", "Nodes by state", {"state"})),
+      nodes_by_service_(registry_.gauges(
+          "coordinator_nodes_by_service",
+          "Nodes by service; beyond 1000 services, the others together as \"other\"", {"service"})),
       nodes_held_(registry_.gauges("muster_nodes_held",
                                    "Silent nodes not marked DOWN yet, by cause", {"by"})),
       role_(registry_.gauges("muster_raft_role", "1 for the role of this server", {"role"})),
@@ -260,14 +263,15 @@ void Metrics::http_answered(const char* path, int status) {
 }
 
 void Metrics::set(const Levels& levels) {
-  const auto of_type = [&](const char* type) {
-    const auto found = levels.nodes_by_type.find(type);
-    return found == levels.nodes_by_type.end() ? 0 : found->second;
+  const auto of_service = [&](const char* service) {
+    const auto found = levels.nodes_by_service.find(service);
+    return found == levels.nodes_by_service.end() ? 0 : found->second;
   };
   topology_version_.set(static_cast<double>(levels.topology_version));
-  object_nodes_.set(of_type("OBJECT"));
-  metadata_nodes_.set(of_type("METADATA"));
-  frontend_nodes_.set(of_type("FRONTEND"));
+  object_nodes_.set(of_service("object"));
+  metadata_nodes_.set(of_service("metadata"));
+  frontend_nodes_.set(of_service("frontend"));
+  set_services(levels.nodes_by_service);
   for (const auto& [state, count] : levels.nodes_by_state) {
     nodes_by_state_.with({state}).set(count);
   }
@@ -298,6 +302,17 @@ void Metrics::set(const Levels& levels) {
   if (levels.crl_term_s) crl_term_.with({}).set(*levels.crl_term_s);
   if (levels.crl_left_s) crl_left_.with({}).set(*levels.crl_left_s);
   crl_failures_.raise_to(levels.crl_failures);
+}
+
+// A service without nodes is gone, so that those of years do not fill the family.
+void Metrics::set_services(const std::map<std::string, double>& nodes) {
+  std::map<std::vector<std::string>, double> samples;
+  for (const auto& [service, count] : nodes) {
+    const bool full = samples.size() >= kServicesMax;
+    samples[{full ? Family<Gauge>::kOther : service}] += count;
+  }
+  nodes_by_service_.retain(samples);
+  for (const auto& [service, count] : samples) nodes_by_service_.with(service).set(count);
 }
 
 std::string Metrics::text() const {

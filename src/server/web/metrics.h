@@ -68,7 +68,7 @@ class Metrics {
   /// What gauges are set from.
   struct Levels {
     std::uint64_t topology_version = 0;
-    std::map<std::string, double> nodes_by_type;
+    std::map<std::string, double> nodes_by_service;
     std::map<std::string, double> nodes_by_state;
     double nodes_damped = 0;
     double held_by_grace = 0;
@@ -107,6 +107,10 @@ class Metrics {
     std::map<int, Counter*> codes;
   };
 
+  /// Services with samples of their own; the others are counted together.
+  static constexpr std::size_t kServicesMax = 1000;
+
+  void set_services(const std::map<std::string, double>& nodes);
   Gauge& gauge(const std::string& name, const std::string& help);
   Counter& counter(const std::string& name, const std::string& help);
   Buckets& seconds(const std::string& name, const std::string& help);
@@ -128,6 +132,7 @@ class Metrics {
   Buckets& commit_seconds_;
   Buckets& election_seconds_;
   Family<Gauge>& nodes_by_state_;
+  Family<Gauge>& nodes_by_service_;
   Family<Gauge>& nodes_held_;
   Family<Gauge>& role_;
   Gauge& topology_version_;

@@ -20,6 +20,7 @@ std::map<std::string, std::string> exported(Metrics& metrics) {
   levels.crl_term_s = 1;
   levels.crl_left_s = 1;
   levels.nodes_by_state["ACTIVE"] = 3;
+  levels.nodes_by_service = {{"object", 2}, {"search", 1}};
   metrics.set(levels);
   std::map<std::string, std::string> all;
   const std::string text = metrics.text();
@@ -52,6 +53,7 @@ TEST(MetricsTest, TheTenNamesThatPeopleKnowAreThere) {
       {"coordinator_topology_version", "gauge"},
       {"coordinator_object_nodes_total", "gauge"},
       {"coordinator_metadata_nodes_total", "gauge"},
+      {"coordinator_nodes_by_service", "gauge"},
       {"coordinator_nodes_by_state", "gauge"},
       {"coordinator_heartbeats_total", "counter"},
       {"coordinator_heartbeat_batch_size", "histogram"},
@@ -98,6 +100,24 @@ TEST(MetricsTest, AMethodThatNobodyKnowsMakesNoLabelOfItsOwn) {
             std::string::npos);
   EXPECT_NE(text.find("muster_rpc_requests_total{code=\"OK\",method=\"StoreService/Get\"} 1"),
             std::string::npos);
+}
+
+TEST(MetricsTest, NodesAreCountedByServiceAndAServiceThatIsGoneIsGone) {
+  Metrics metrics;
+  Metrics::Levels levels;
+  levels.nodes_by_service = {{"object", 2}, {"search", 1}};
+  metrics.set(levels);
+  std::string text = metrics.text();
+  EXPECT_NE(text.find("coordinator_nodes_by_service{service=\"search\"} 1"), std::string::npos);
+  EXPECT_NE(text.find("coordinator_nodes_by_service{service=\"object\"} 2"), std::string::npos);
+  EXPECT_NE(text.find("coordinator_object_nodes_total 2"), std::string::npos);
+  levels.nodes_by_service.clear();
+  for (int i = 0; i < 1100; ++i) levels.nodes_by_service["s" + std::to_string(1000 + i)] = 1;
+  metrics.set(levels);
+  text = metrics.text();
+  EXPECT_EQ(text.find("\"search\""), std::string::npos);
+  EXPECT_NE(text.find("coordinator_nodes_by_service{service=\"other\"} 100"), std::string::npos);
+  EXPECT_NE(text.find("coordinator_object_nodes_total 0"), std::string::npos);
 }
 
 TEST(MetricsTest, RulesAndDashboardNameOnlyWhatIsExported) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "core/membership/node.h"
+#include "core/membership/validation.h"
 
 namespace muster::server {
 namespace {
@@ -31,8 +34,9 @@ Result<std::size_t> number_in(const http::Request& request, const std::string& n
 
 Result<NodePage> NodePage::parse(const http::Request& request) {
   static const std::map<std::string, Sort> kSorts{
-      {"id", Sort::kId},       {"state", Sort::kState}, {"age", Sort::kAge},
-      {"flaps", Sort::kFlaps}, {"type", Sort::kType},   {"address", Sort::kAddress}};
+      {"id", Sort::kId},          {"state", Sort::kState}, {"age", Sort::kAge},
+      {"flaps", Sort::kFlaps},    {"type", Sort::kType},   {"service", Sort::kService},
+      {"address", Sort::kAddress}};
   NodePage page;
   if (const std::string state = request.parameter("state"); !state.empty()) {
     const auto known = membership::parse_node_state(state);
@@ -44,12 +48,21 @@ Result<NodePage> NodePage::parse(const http::Request& request) {
     if (!known) return {Errc::kInvalid, "type: " + known.error().message};
     page.type = *known;
   }
+  page.service = request.parameter("service");
+  if (!page.service.empty()) {
+    if (Status s = membership::validate_service(page.service); !s) return s.error();
+  }
+  if (const std::string tag = request.parameter("tag"); !tag.empty()) {
+    const std::size_t equals = tag.find('=');
+    if (equals == std::string::npos) return {Errc::kInvalid, "tag must be KEY=VALUE"};
+    page.tag.emplace(tag.substr(0, equals), tag.substr(equals + 1));
+  }
   page.q = to_lower(request.parameter("q"));
   const std::string sort = request.parameter("sort");
   if (!sort.empty()) {
     const auto found = kSorts.find(sort);
     if (found == kSorts.end()) {
-      return {Errc::kInvalid, "sort must be id, state, age, flaps, type or address"};
+      return {Errc::kInvalid, "sort must be id, state, age, flaps, type, service or address"};
     }
     page.sort = found->second;
   }
@@ -67,10 +80,21 @@ Result<NodePage> NodePage::parse(const http::Request& request) {
   return page;
 }
 
+std::vector<std::string> NodePage::services(const std::vector<NodeRow>& rows) {
+  std::set<std::string_view> names;
+  for (const NodeRow& row : rows) names.insert(service_of(row));
+  return {names.begin(), names.end()};
+}
+
 std::vector<const NodeRow*> NodePage::select(const std::vector<NodeRow>& rows) const {
   std::vector<const NodeRow*> found;
   for (const NodeRow& row : rows) {
     if ((state && row.state != *state) || (type && row.type != *type)) continue;
+    if (!service.empty() && service_of(row) != service) continue;
+    if (tag) {
+      const auto value = row.tags.find(tag->first);
+      if (value == row.tags.end() || value->second != tag->second) continue;
+    }
     if (!q.empty() && to_lower(row.id).find(q) == std::string::npos &&
         to_lower(row.address).find(q) == std::string::npos &&
         to_lower(row.generation).find(q) == std::string::npos) {
@@ -93,6 +117,9 @@ std::vector<const NodeRow*> NodePage::select(const std::vector<NodeRow>& rows) c
       break;
     case Sort::kType:
       sort_by(found, descending, [](const NodeRow& r) { return std::string(to_string(r.type)); });
+      break;
+    case Sort::kService:
+      sort_by(found, descending, [](const NodeRow& r) { return service_of(r); });
       break;
     case Sort::kAddress:
       sort_by(found, descending, [](const NodeRow& r) { return std::pair(r.address, r.port); });

@@ -67,19 +67,84 @@ TEST(RingPictureTest, SharesAreThoseOfTheRing) {
   }
   rows.push_back(row("down", kDown));
   RingPainter painter;
-  const RingPicture picture = painter.paint(rows, 16);
+  const RingPictures pictures = painter.paint(rows, 16);
+  ASSERT_EQ(pictures.rings.size(), 1U);
+  const RingPicture& picture = pictures.rings.at("");
   const HashRing ring(members, {16, 3});
   ASSERT_EQ(picture.members.size(), 20U);
   EXPECT_EQ(picture.points.size(), 320U);
   EXPECT_TRUE(picture.members[0].flagged);
-  EXPECT_FALSE(picture.shares.contains("down"));
+  EXPECT_FALSE(pictures.shares.contains("down"));
   double sum = 0;
   for (const auto& member : picture.members) sum += member.share;
   EXPECT_NEAR(sum, 1, 1e-9);
   for (std::size_t i = 0; i < picture.points.size(); ++i) {
     EXPECT_EQ(picture.points[i].first, ring.positions()[i]);
   }
-  EXPECT_EQ(painter.paint({row("only", kActive)}, 1).members[0].share, 1);
+  EXPECT_EQ(painter.paint({row("only", kActive)}, 1).shares.at("only"), 1);
+}
+
+TEST(RingPictureTest, EachServiceWithoutATypeHasARingAndThoseWithOneShareOne) {
+  std::vector<NodeRow> rows;
+  const char* const services[] = {"", "queue", "search", ""};
+  for (int i = 0; i < 40; ++i) {
+    rows.push_back(row("n" + std::to_string(10 + i), kActive));
+    rows.back().service = services[i % 4];
+    rows.back().type = i % 4 == 0   ? membership::NodeType::kObject
+                       : i % 4 == 3 ? membership::NodeType::kFrontend
+                                    : membership::NodeType::kUnknown;
+  }
+  RingPainter painter;
+  const RingPictures pictures = painter.paint(rows, 16);
+  ASSERT_EQ(pictures.rings.size(), 3U);
+  EXPECT_EQ(pictures.rings.at("").members.size(), 20U);
+  EXPECT_EQ(pictures.rings.at("queue").members.size(), 10U);
+  EXPECT_EQ(pictures.points, 640U);
+  EXPECT_EQ(pictures.shares.size(), 40U);
+  const auto expect_ring = [&](const RingPicture& picture, const std::string& service) {
+    std::vector<RingMember> members;
+    for (const NodeRow& each : rows) {
+      if (service_of(each) == service) members.push_back({NodeId(each.id), 1, false});
+    }
+    const HashRing ring(members, {16, 3});
+    ASSERT_EQ(picture.points.size(), ring.positions().size()) << service;
+    for (std::size_t i = 0; i < picture.points.size(); ++i) {
+      EXPECT_EQ(picture.points[i].first, ring.positions()[i]);
+    }
+  };
+  expect_ring(pictures.rings.at("search"), "search");
+  expect_ring(painter.paint_service(rows, 16, "search"), "search");
+  expect_ring(painter.paint_service(rows, 16, "frontend"), "frontend");
+}
+
+TEST(NodePageTest, FiltersByServiceAndTag) {
+  std::vector<NodeRow> rows{row("a", kActive), row("b", kActive), row("c", kActive)};
+  rows[1].type = membership::NodeType::kUnknown;
+  rows[1].service = "queue";
+  rows[1].tags = {{"zone", "b"}, {"x", "="}};
+  rows[2].tags = {{"zone", "b"}};
+  const auto ids = [&](const std::map<std::string, std::string>& query) {
+    const auto page = NodePage::parse(request(query));
+    EXPECT_TRUE(page);
+    std::string all;
+    for (const NodeRow* each : page->select(rows)) all += each->id;
+    return all;
+  };
+  EXPECT_EQ(ids({{"service", "queue"}}), "b");
+  EXPECT_EQ(ids({{"service", "object"}}), "ac");
+  EXPECT_EQ(ids({{"tag", "zone=b"}}), "bc");
+  EXPECT_EQ(ids({{"tag", "x=="}}), "b");
+  EXPECT_EQ(ids({{"tag", "zone=b"}, {"service", "object"}}), "c");
+  EXPECT_EQ(ids({{"sort", "service"}, {"order", "desc"}}), "bac");
+  EXPECT_EQ(NodePage::services(rows), (std::vector<std::string>{"object", "queue"}));
+  EXPECT_TRUE(NodePage::parse(request({{"service", "Queue"}})).is(Errc::kInvalid));
+  EXPECT_TRUE(NodePage::parse(request({{"tag", "zone"}})).is(Errc::kInvalid));
+  const Json json = to_json(rows[1], {});
+  EXPECT_EQ(json["type"], "unknown");
+  EXPECT_EQ(json["service"], "queue");
+  EXPECT_EQ(json["tags"]["zone"], "b");
+  EXPECT_EQ(to_json(rows[0], {})["service"], "object");
+  EXPECT_EQ(dump(to_json(rows[0], {})["tags"]), "{}");
 }
 
 TEST(RingPictureTest, APlanMovesWhatTheOneThatLeavesHad) {

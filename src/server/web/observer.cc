@@ -31,7 +31,9 @@ NodeRow to_row(const membership::NodeEntry& node, const membership::Topology& to
           topology.label(node.state_since),
           std::max(Duration(0), Duration(now - node.last_heartbeat_at)),
           std::max(Duration(0), Duration(now - node.state_since)),
-          node.weight};
+          node.weight,
+          node.service,
+          node.tags};
 }
 
 }  // namespace
@@ -296,7 +298,7 @@ void Observer::set_levels() {
       levels.nodes_by_state[to_string(each)] = static_cast<double>(topology.count(each));
     }
     topology.for_each([&](const membership::NodeEntry& node) {
-      levels.nodes_by_type[to_string(node.type)] += 1;
+      levels.nodes_by_service[std::string(service_of(node))] += 1;
       if (node.suspected_at.size() < options_.membership.flap_threshold) return;
       const auto now = timeouts_in_force(node, topology.log_time(), options_.membership);
       if (now.damped) levels.nodes_damped += 1;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/time.h"
@@ -32,7 +33,12 @@ struct NodeRow {
   Duration heartbeat_age{};
   Duration state_age{};
   std::uint32_t weight = 1;
+  std::string service{};  ///< Empty if `type` says it; see service_of().
+  membership::Tags tags{};
 };
+[[nodiscard]] inline std::string_view service_of(const NodeRow& row) {
+  return membership::service_of(row.type, row.service);
+}
 /// Sorted by id.
 using NodeRows = std::shared_ptr<const std::vector<NodeRow>>;
 

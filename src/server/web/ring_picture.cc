@@ -20,22 +20,19 @@ std::string owner(const HashRing& ring, std::uint64_t position) {
 
 }  // namespace
 
-RingPicture RingPainter::paint(const std::vector<NodeRow>& nodes, std::uint32_t places) {
-  ++paintings_;
-  RingPicture picture;
-  for (const NodeRow& node : nodes) {
-    if (!membership::in_ring(node.state)) continue;
-    const auto index = static_cast<std::uint32_t>(picture.members.size());
-    picture.members.push_back({node.id, 0, node.state == membership::NodeState::kSuspect});
-    Places& at = known_[node.id];
-    at.used = paintings_;
-    const std::size_t wanted = HashRing::virtual_nodes_of(node.weight, {places, 1});
-    for (std::size_t i = at.positions.size(); i < wanted; ++i) {
-      at.positions.push_back(virtual_node_position(NodeId(node.id), static_cast<std::uint32_t>(i)));
-    }
-    for (std::size_t i = 0; i < wanted; ++i) picture.points.emplace_back(at.positions[i], index);
+void RingPainter::enter(const NodeRow& node, std::uint32_t places, RingPicture& picture) {
+  const auto index = static_cast<std::uint32_t>(picture.members.size());
+  picture.members.push_back({node.id, 0, node.state == membership::NodeState::kSuspect});
+  Places& at = known_[node.id];
+  at.used = paintings_;
+  const std::size_t wanted = HashRing::virtual_nodes_of(node.weight, {places, 1});
+  for (std::size_t i = at.positions.size(); i < wanted; ++i) {
+    at.positions.push_back(virtual_node_position(NodeId(node.id), static_cast<std::uint32_t>(i)));
   }
-  std::erase_if(known_, [this](const auto& each) { return each.second.used != paintings_; });
+  for (std::size_t i = 0; i < wanted; ++i) picture.points.emplace_back(at.positions[i], index);
+}
+
+void RingPainter::share_out(RingPicture& picture) {
   std::sort(picture.points.begin(), picture.points.end());
   for (std::size_t i = 0; i < picture.points.size(); ++i) {
     const auto& [position, member] = picture.points[i];
@@ -44,9 +41,35 @@ RingPicture RingPainter::paint(const std::vector<NodeRow>& nodes, std::uint32_t 
     const double share = picture.points.size() == 1 ? 1.0 : fraction(position - before.first);
     picture.members[member].share += share;
   }
-  for (const RingPicture::Member& member : picture.members) {
-    picture.shares.emplace(member.id, member.share);
+}
+
+RingPictures RingPainter::paint(const std::vector<NodeRow>& nodes, std::uint32_t places) {
+  ++paintings_;
+  RingPictures pictures;
+  pictures.rings[""];
+  for (const NodeRow& node : nodes) {
+    if (membership::in_ring(node.state)) enter(node, places, pictures.rings[node.service]);
   }
+  std::erase_if(known_, [this](const auto& each) { return each.second.used != paintings_; });
+  for (auto& [service, picture] : pictures.rings) {
+    share_out(picture);
+    pictures.points += picture.points.size();
+    for (const RingPicture::Member& member : picture.members) {
+      pictures.shares.emplace(member.id, member.share);
+    }
+  }
+  return pictures;
+}
+
+RingPicture RingPainter::paint_service(const std::vector<NodeRow>& nodes, std::uint32_t places,
+                                       const std::string& service) {
+  RingPicture picture;
+  for (const NodeRow& node : nodes) {
+    if (membership::in_ring(node.state) && service_of(node) == service) {
+      enter(node, places, picture);
+    }
+  }
+  share_out(picture);
   return picture;
 }
 

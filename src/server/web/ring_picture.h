@@ -22,16 +22,29 @@ struct RingPicture {
   };
   std::vector<Member> members;                                  ///< Sorted by id.
   std::vector<std::pair<std::uint64_t, std::uint32_t>> points;  ///< Position, index into members.
-  std::unordered_map<std::string, double> shares;
+};
+
+/// The rings that hold every node once: under "" that of the nodes with a type, and those of the
+/// services that have none.
+struct RingPictures {
+  std::map<std::string, RingPicture> rings;
+  std::size_t points = 0;                          ///< Of all rings.
+  std::unordered_map<std::string, double> shares;  ///< Of each node on its ring.
 };
 
 /// Makes ring pictures, and caches the positions of nodes: hashing is most of the work, and a
 /// node's positions never change. Forgets nodes that are gone. Threads: one.
 class RingPainter {
  public:
-  [[nodiscard]] RingPicture paint(const std::vector<NodeRow>& nodes, std::uint32_t places);
+  [[nodiscard]] RingPictures paint(const std::vector<NodeRow>& nodes, std::uint32_t places);
+  /// The ring of one service alone, with a type or without.
+  [[nodiscard]] RingPicture paint_service(const std::vector<NodeRow>& nodes, std::uint32_t places,
+                                          const std::string& service);
 
  private:
+  void enter(const NodeRow& node, std::uint32_t places, RingPicture& picture);
+  static void share_out(RingPicture& picture);
+
   struct Places {
     std::vector<std::uint64_t> positions;
     std::uint64_t used = 0;  ///< In which painting.

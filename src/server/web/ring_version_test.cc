@@ -69,8 +69,10 @@ class RingVersionTest : public ::testing::Test {
                     .ok());
   }
   /// The node is in the ring, two changes later.
-  void enter(const std::string& id) {
-    change(membership::testing::registration(id, static_cast<unsigned>(index_) + 1));
+  void enter(const std::string& id, const std::string& service = "object",
+             membership::Tags tags = {}) {
+    change(membership::registration_of(membership::testing::service_spec(
+        id, service, std::move(tags), static_cast<unsigned>(index_) + 1)));
     change(membership::testing::beat(replica_.state().topology(), id));
     ASSERT_EQ(membership::testing::state(replica_.state().topology(), id),
               membership::NodeState::kActive);
@@ -145,6 +147,52 @@ TEST_F(ObserverTest, APlanWithANodeThatIsNotThereIsRefused) {
             std::pair(400, std::string("remove: zz is not in the ring")));
   EXPECT_EQ(ask("/api/ring/plan", {{"add", "n2"}}),
             std::pair(400, std::string("add: n2 is in the ring already")));
+}
+
+TEST_F(ObserverTest, ServicesAndTagsAreShownAndEachServiceHasARing) {
+  enter("f1", "frontend");
+  enter("o1", "object", {{"zone", "b"}});
+  enter("q1", "queue", {{"zone", "b"}, {"disk", "ssd"}});
+  enter("q2", "queue");
+  const auto answer = [&](const std::string& path, std::map<std::string, std::string> query) {
+    const auto asked = std::make_shared<Asked>(path, std::move(query));
+    api_.handle(asked);
+    return nlohmann::json::parse(asked->answer);
+  };
+  const auto ids = [](const nlohmann::json& nodes) {
+    std::string all;
+    for (const auto& node : nodes) {
+      all += (all.empty() ? "" : " ") + node.at("id").get<std::string>();
+    }
+    return all;
+  };
+  const nlohmann::json all = answer("/api/nodes", {});
+  EXPECT_EQ(ids(all["nodes"]), "f1 o1 q1 q2");
+  EXPECT_EQ(all["services"], (std::vector<std::string>{"frontend", "object", "queue"}));
+  EXPECT_EQ(all["nodes"][1]["service"], "object");
+  EXPECT_EQ(all["nodes"][2]["service"], "queue");
+  EXPECT_EQ(all["nodes"][2]["type"], "unknown");
+  EXPECT_EQ(all["nodes"][2]["tags"], (nlohmann::json{{"zone", "b"}, {"disk", "ssd"}}));
+  EXPECT_NEAR(all["nodes"][0]["share"].get<double>() + all["nodes"][1]["share"].get<double>(), 1,
+              1e-6)
+      << "of the ring that they share";
+  EXPECT_NEAR(all["nodes"][2]["share"].get<double>() + all["nodes"][3]["share"].get<double>(), 1,
+              1e-6)
+      << "of the ring of the queue";
+  EXPECT_EQ(ids(answer("/api/nodes", {{"service", "queue"}})["nodes"]), "q1 q2");
+  EXPECT_EQ(ids(answer("/api/nodes", {{"tag", "zone=b"}})["nodes"]), "o1 q1");
+  EXPECT_EQ(ids(answer("/api/ring", {})["nodes"]), "f1 o1");
+  EXPECT_TRUE(answer("/api/ring", {})["service"].is_null());
+  EXPECT_EQ(ids(answer("/api/ring", {{"service", "queue"}})["nodes"]), "q1 q2");
+  EXPECT_EQ(ids(answer("/api/ring", {{"service", "object"}})["nodes"]), "o1");
+  EXPECT_EQ(ids(answer("/api/ring", {{"service", "search"}})["nodes"]), "");
+  const auto plan = answer("/api/ring/plan", {{"service", "queue"}, {"remove", "q1"}});
+  EXPECT_EQ(plan["moves"].size(), 1U);
+  EXPECT_EQ(plan["moves"][0]["to"], "q2");
+  EXPECT_EQ(ask("/api/ring/plan", {{"remove", "q1"}}),
+            std::pair(400, std::string("remove: q1 is not in the ring")));
+  EXPECT_EQ(ask("/api/ring", {{"service", "Queue"}}).first, 400);
+  EXPECT_EQ(ask("/api/nodes", {{"tag", "zone"}}).first, 400);
 }
 
 TEST_F(ObserverTest, AnIdMayBeEncoded) {

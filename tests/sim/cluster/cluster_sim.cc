@@ -88,7 +88,10 @@ void ClusterSim::populate() {
   add(agents_, "agent2", second);
   twin_ = std::make_unique<AgentHost>(setting_, "twin", std::vector<int>{0, 2});
   hosts_.push_back(twin_.get());
-  add(watchers_, "watcher1");
+  for (const char* services : Invariants::kWatched) {
+    add(watchers_, "watcher" + std::to_string(watchers_.size() + 1),
+        *membership::ServiceFilter::parse(services));
+  }
   for (int i = 1; i <= 3; ++i) add(clients_, "client" + std::to_string(i));
   // Two wait until a server has given their writes up.
   clients_[0]->patience = clients_[1]->patience = 14s;

@@ -22,7 +22,8 @@ client::NodeSpec spec_of(int node) {
   spec.id = NodeId("n" + std::to_string(node));
   spec.address = "10.0.0." + std::to_string(node);
   spec.port = 7000;
-  spec.type = membership::NodeType::kObject;
+  membership::set_service(spec, node % 3 == 1 ? "search" : "object");
+  if (node % 3 != 0) spec.tags = {{"zone", std::to_string(node)}, {"spare", ""}};
   return spec;
 }
 
@@ -175,7 +176,8 @@ void WatcherHost::begin() {
     if (sent) {
       v1::WatchTopologyRequest request;
       (void)request.ParseFromString(message);
-      return setting_.invariants.watch_began(name_, TopologyVersion(request.since_version()));
+      return setting_.invariants.watch_began(name_, services_.text(),
+                                             TopologyVersion(request.since_version()));
     }
     if (const auto update = client::decode_update(message)) {
       setting_.invariants.watch_heard(name_, *update);
@@ -185,6 +187,7 @@ void WatcherHost::begin() {
   config.delay_max = 2s;
   config.first_message_max = 4s;
   config.silence_max = 15s;
+  config.services = services_;
   store_timer_ = std::make_unique<Timer>(*process_);
   process_->post([this, config] {
     session_ = std::make_unique<client::WatchSession>(

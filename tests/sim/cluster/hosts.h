@@ -153,10 +153,11 @@ class AgentHost final : public ClientHost {
   TrueTime batch_sent_{0};
 };
 
-/// Watches the topology, and everything in the store under one prefix.
+/// Watches the nodes of some services, and everything in the store under one prefix.
 class WatcherHost final : public ClientHost {
  public:
-  using ClientHost::ClientHost;
+  WatcherHost(Setting& setting, std::string name, membership::ServiceFilter services)
+      : ClientHost(setting, std::move(name)), services_(std::move(services)) {}
   ~WatcherHost() override { kill(); }
   [[nodiscard]] TopologyVersion version() const { return version_; }
 
@@ -166,6 +167,7 @@ class WatcherHost final : public ClientHost {
   void open_store_watch();
   void store_heard(const std::string& message);
 
+  const membership::ServiceFilter services_;
   std::unique_ptr<client::WatchSession> session_;
   TopologyVersion version_;
   std::unique_ptr<client::Stream> store_stream_;

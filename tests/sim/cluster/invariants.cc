@@ -8,6 +8,7 @@
 
 #include "core/membership/lifecycle.h"
 #include "core/routing/movement_plan.h"
+#include "tests/sim/cluster/invariants_words.h"
 #include "tests/sim/cluster/summary.h"
 
 namespace muster::sim {
@@ -16,22 +17,24 @@ namespace {
 using membership::EventKind;
 using membership::NodeState;
 
-constexpr std::string_view kStorePrefix = "k";
-constexpr std::array<std::string_view, 6> kSampleKeys{"a", "b", "c", "d", "e", "f"};
 /// Heartbeats remembered of a generation; more are sent in no time that matters.
 constexpr std::size_t kBeatsKept = 64;
 
-void add_node(Summary& nodes, const NodeId& id, NodeState state,
-              const membership::Generation& generation, bool drain_requested) {
-  nodes.add(id.value());
-  nodes.add(membership::to_string(state));
-  nodes.add(generation.value());
-  nodes.add(std::uint64_t{drain_requested});
+bool has_type(const std::string& service) {
+  membership::NodeSpec named;
+  membership::set_service(named, service);
+  return named.service.empty();
 }
 
-std::string number(std::uint64_t n) {
-  return std::to_string(n);
+bool watched_by(const std::string& watched, const std::string& service) {
+  return watched == "*" || (watched.empty() ? has_type(service) : watched == service);
 }
+
+/// The ring that a node of the service is on.
+std::string ring_of(const std::string& service) {
+  return has_type(service) ? "" : service;
+}
+
 std::string ms(Duration d) {
   return std::to_string(to_ms(d)) + " ms";
 }
@@ -127,7 +130,12 @@ void Invariants::command(const Committed& e, const cluster::Command& c,
   reference_.state().topology().for_each([this](const membership::NodeEntry& node) {
     heartbeats_[node.id] = node.heartbeats;
     // Watchers learn of a change by its version only.
-    const Known now{node.state, node.generation, node.weight, node.drain_requested};
+    const Known now{node.state,
+                    node.generation,
+                    node.weight,
+                    node.drain_requested,
+                    std::string(service_of(node)),
+                    node.tags};
     if (now != known(node.id)) violate(node.id.value() + " changed without a version");
   });
 }
@@ -185,30 +193,64 @@ void Invariants::topology_event(const membership::Event& event) {
   }
   const NodeId& id = event.node.id;
   const bool was_in = in_ring(id);
+  const bool of_node = event.kind != EventKind::kRingConfigChanged;
+  const std::string service = of_node ? std::string(service_of(event.node)) : "";
   if (event.kind == EventKind::kNodeRemoved) {
     nodes_.erase(id);
-  } else if (event.kind == EventKind::kRingConfigChanged) {
+  } else if (!of_node) {
     ring_config_ = {event.ring.virtual_nodes_per_physical, event.ring.replication_factor};
-    ring_ = make_ring();
+    for (auto& [each, ring] : rings_) ring = make_ring(each);
   } else {
     std::uint64_t& registration = registrations_[event.node.generation];
     if (registration != 0 && registration != event.node.registration && nodes_.contains(id)) {
       violate(id.value() + " is held again by a process that had been replaced");
     }
     registration = event.node.registration;
-    nodes_[id] = {event.node.state, event.node.generation, event.node.weight,
-                  event.node.drain_requested};
+    nodes_[id] = {event.node.state,  event.node.generation,
+                  event.node.weight, event.node.drain_requested,
+                  service,           event.node.tags};
     if (drained_.contains(id) && !event.node.drain_requested) {
       violate("the drain of " + id.value() + " was forgotten");
     }
   }
   nodes_max_ = std::max(nodes_max_, nodes_.size());
-  if (const bool is_in = in_ring(id); is_in != was_in) ring_changed(id, is_in);
-  Summary nodes;
-  for (const auto& [each, node] : nodes_) {
-    add_node(nodes, each, node.state, node.generation, node.drain_requested);
+  if (const bool is_in = in_ring(id); is_in != was_in) ring_changed(ring_of(service), id, is_in);
+  Version version{event.kind, id, {}};
+  for (const std::string watched : kWatched) {
+    version.shown[watched] = show(watched, !of_node || watched_by(watched, service));
   }
-  versions_.push_back({event.kind, id, nodes.value(), owners()});
+  versions_.push_back(std::move(version));
+}
+
+Invariants::Shown Invariants::show(const std::string& watched, bool changed) {
+  if (!changed) {
+    Shown same = versions_.back().shown[watched];
+    same.changed = false;
+    return same;
+  }
+  Summary nodes;
+  for (const auto& [id, node] : nodes_) {
+    if (watched_by(watched, node.service)) add_node(nodes, id, node, node.service);
+  }
+  Summary owners;
+  for (const auto& [service, ring] : rings_) {
+    const bool own = watched == service || (watched == "*");
+    if (!own) continue;
+    for (const std::string_view key : kSampleKeys) {
+      for (const std::uint32_t member : ring.lookup(key).members) {
+        owners.add(ring.members()[member].id.value());
+      }
+      owners.add(";");
+    }
+  }
+  return {true, nodes.value(), owners.value()};
+}
+
+std::uint64_t Invariants::next_version(const std::string& watched, std::uint64_t at) const {
+  for (std::uint64_t next = at + 1; next < versions_.size(); ++next) {
+    if (versions_[next].shown.at(watched).changed) return next;
+  }
+  return 0;
 }
 
 Invariants::Known Invariants::known(const NodeId& id) const {
@@ -220,45 +262,37 @@ bool Invariants::in_ring(const NodeId& id) const {
   return membership::in_ring(known(id).state);
 }
 
-HashRing Invariants::make_ring() const {
+HashRing Invariants::make_ring(const std::string& service) const {
   std::vector<RingMember> members;
   for (const auto& [id, node] : nodes_) {
-    if (membership::in_ring(node.state)) members.push_back({id, node.weight, false});
+    if (membership::in_ring(node.state) && ring_of(node.service) == service) {
+      members.push_back({id, node.weight, false});
+    }
   }
   return HashRing(std::move(members), ring_config_);
 }
 
-void Invariants::ring_changed(const NodeId& node, bool entered) {
-  const HashRing before = std::exchange(ring_, make_ring());
+void Invariants::ring_changed(const std::string& service, const NodeId& node, bool entered) {
+  HashRing& ring = rings_[service];
+  const HashRing before = std::exchange(ring, make_ring(service));
   for (const std::string_view key : kSampleKeys) {
     const Placement old = before.lookup(key);
-    const Placement now = ring_.lookup(key);
+    const Placement now = ring.lookup(key);
     if (old.members.empty() || now.members.empty()) continue;
     const NodeId& from = before.members()[old.members[0]].id;
-    const NodeId& to = ring_.members()[now.members[0]].id;
+    const NodeId& to = ring.members()[now.members[0]].id;
     if (from != to && (entered ? to : from) != node) {
       violate("a key moved from " + from.value() + " to " + to.value() + ", although only " +
               node.value() + (entered ? " entered" : " left"));
     }
   }
-  const MovementPlan plan = movement_plan(before, ring_);
+  const MovementPlan plan = movement_plan(before, ring);
   for (const NodeMovement& each : plan.nodes) {
-    if (each.id == node || before.members().empty() || ring_.members().empty()) continue;
+    if (each.id == node || before.members().empty() || ring.members().empty()) continue;
     if ((entered ? each.primary_gained : each.primary_lost) == 0) continue;
     violate("keys of " + each.id.value() + " are planned to move, although only " + node.value() +
             (entered ? " entered" : " left"));
   }
-}
-
-std::uint64_t Invariants::owners() const {
-  Summary owners;
-  for (const std::string_view key : kSampleKeys) {
-    for (const std::uint32_t member : ring_.lookup(key).members) {
-      owners.add(ring_.members()[member].id.value());
-    }
-    owners.add(";");
-  }
-  return owners.value();
 }
 
 // A process that was replaced is not heard.
@@ -284,94 +318,6 @@ void Invariants::beat_acknowledged(const NodeId& id, const membership::Generatio
   if (registrations_[generation] < latest && told < sent) {
     violate("a heartbeat of " + id.value() + " was taken from a process that had been replaced");
   }
-}
-
-// A watch of the topology begins where it was asked to, or with everything, and has no gap.
-void Invariants::watch_began(const std::string& watcher, TopologyVersion since) {
-  watching_[watcher] = {since, since == TopologyVersion(0)};
-}
-
-void Invariants::watch_heard(const std::string& watcher, const client::TopologyUpdate& update) {
-  Watching& watching = watching_[watcher];
-  const std::string what = watcher + " at version " + number(watching.at.value()) + " was sent ";
-  if (std::holds_alternative<client::FullSync>(update.what)) {
-    watching = {update.version, false};
-    return;
-  }
-  if (watching.full_sync_due) return violate(what + "something else than the whole it was due");
-  if (std::holds_alternative<client::Lagged>(update.what)) {
-    watching.full_sync_due = true;
-    return;
-  }
-  const bool keepalive = std::holds_alternative<client::Keepalive>(update.what);
-  const std::uint64_t next = watching.at.value() + (keepalive ? 0 : 1);
-  if (update.previous_version != watching.at || update.version.value() != next) {
-    return violate(what + "the change from " + number(update.previous_version.value()) + " to " +
-                   number(update.version.value()));
-  }
-  watching.at = update.version;
-  if (keepalive) return;
-  if (next >= versions_.size()) return violate(what + "a version that the log does not have");
-  const Version& version = versions_[next];
-  const auto same = [&](EventKind kind, const client::Node& node) {
-    if (version.kind != kind || version.node != node.id)
-      violate(what + "another change than is due");
-  };
-  if (const auto* added = std::get_if<client::NodeAdded>(&update.what)) {
-    same(EventKind::kNodeAdded, added->node);
-  } else if (const auto* updated = std::get_if<client::NodeUpdated>(&update.what)) {
-    same(EventKind::kNodeUpdated, updated->node);
-  } else if (const auto* removed = std::get_if<client::NodeRemoved>(&update.what)) {
-    same(EventKind::kNodeRemoved, removed->node);
-  }
-}
-
-// What a client makes of its watch is the servers' topology at that version, its ring included.
-void Invariants::view_shown(const std::string& watcher, const client::TopologyView& view) {
-  const std::uint64_t version = view.version().value();
-  if (version >= versions_.size()) {
-    return violate(watcher + " shows version " + number(version) + ", which the log does not have");
-  }
-  if (version == 0) return;
-  Summary nodes;
-  view.for_each([&](const client::Node& n) {
-    add_node(nodes, n.id, n.state, n.generation, n.drain_requested);
-  });
-  Summary owners;
-  for (const std::string_view key : kSampleKeys) {
-    const client::Owners found = view.owners(key);
-    for (std::size_t k = 0; k < found.size(); ++k) owners.add(found[k].id.value());
-    owners.add(";");
-  }
-  if (nodes.value() != versions_[version].nodes) {
-    violate(watcher + " shows other nodes at version " + number(version) + " than the log");
-  }
-  if (owners.value() != versions_[version].owners) {
-    violate(watcher + " shows other owners at version " + number(version) + " than the log");
-  }
-}
-
-// A watch of the store tells every change, in order, or says that it has missed some.
-void Invariants::store_watch_began(const std::string& watcher, std::uint64_t after) {
-  store_watching_[watcher] = after == 0 ? std::nullopt : std::optional(after);
-}
-
-void Invariants::store_watch_heard(const std::string& watcher,
-                                   const std::vector<StoreEvent>& events, bool reset,
-                                   std::uint64_t revision) {
-  std::optional<std::uint64_t>& at = store_watching_[watcher];
-  if (at && !reset) {
-    std::vector<StoreEvent> due;
-    for (const StoreEvent& event : store_events_) {
-      if (event.revision > *at && event.revision <= revision && event.key.starts_with(kStorePrefix))
-        due.push_back(event);
-    }
-    if (due != events) {
-      violate(watcher + " was told " + number(events.size()) + " changes of the store from " +
-              number(*at) + " to " + number(revision) + ", and there were " + number(due.size()));
-    }
-  }
-  at = revision;
 }
 
 // No acknowledged write is lost: it is in the log, and every copy is compared with the log.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -55,7 +56,9 @@ class Invariants {
   void beat_acknowledged(const NodeId& id, const membership::Generation& generation, TrueTime sent);
 
   // What watchers of the topology were told, message by message.
-  void watch_began(const std::string& watcher, TopologyVersion since);
+  /// The services that watchers ask for: all, one without a type, and those with a type.
+  static constexpr std::array<const char*, 3> kWatched{"*", "search", ""};
+  void watch_began(const std::string& watcher, const std::string& services, TopologyVersion since);
   void watch_heard(const std::string& watcher, const client::TopologyUpdate& update);
   void view_shown(const std::string& watcher, const client::TopologyView& view);
 
@@ -98,13 +101,19 @@ class Invariants {
     membership::Generation generation;
     std::uint32_t weight = 1;
     bool drain_requested = false;
+    std::string service;
+    membership::Tags tags;
     bool operator==(const Known&) const = default;
+  };
+  struct Shown {
+    bool changed = true;       ///< Who watches these services is told of the version.
+    std::uint64_t nodes = 0;   ///< A digest of all of them.
+    std::uint64_t owners = 0;  ///< A digest of who holds some keys.
   };
   struct Version {
     membership::EventKind kind;
     NodeId node;
-    std::uint64_t nodes = 0;   ///< A digest of all of them.
-    std::uint64_t owners = 0;  ///< A digest of who holds some keys.
+    std::map<std::string, Shown> shown;  ///< By what is watched.
   };
   struct Down {
     NodeId node;
@@ -119,9 +128,12 @@ class Invariants {
   void judged_silent(const Committed& entry, const membership::Observation& seen, bool down);
   void brake(const Committed& entry, const NodeId& node);
   void topology_event(const membership::Event& event);
-  void ring_changed(const NodeId& node, bool entered);
-  [[nodiscard]] HashRing make_ring() const;
-  [[nodiscard]] std::uint64_t owners() const;
+  void ring_changed(const std::string& service, const NodeId& node, bool entered);
+  /// Of the nodes of that service; empty: of those with a type.
+  [[nodiscard]] HashRing make_ring(const std::string& service) const;
+  [[nodiscard]] Shown show(const std::string& watched, bool changed);
+  /// The first version after `at` that those who watch these services are told of; none yet: 0.
+  [[nodiscard]] std::uint64_t next_version(const std::string& watched, std::uint64_t at) const;
   [[nodiscard]] Known known(const NodeId& id) const;
   [[nodiscard]] bool in_ring(const NodeId& id) const;
 
@@ -149,9 +161,10 @@ class Invariants {
   std::vector<Down> downs_;
   std::vector<Version> versions_{1};  ///< By number; 0 is the empty topology.
   RingConfig ring_config_;
-  HashRing ring_;
+  std::map<std::string, HashRing> rings_{{"", {}}, {"search", {}}};  ///< As make_ring() makes them.
 
   struct Watching {
+    std::string services;
     TopologyVersion at;
     bool full_sync_due = false;
   };

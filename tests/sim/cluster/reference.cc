@@ -21,6 +21,11 @@ void add(const membership::NodeEntry& node, Summary& summary) {
   summary.add(node.registration);
   summary.add(node.suspect_count);
   summary.add(static_cast<std::uint64_t>(node.drain_requested));
+  summary.add(membership::service_of(node));
+  for (const auto& [key, value] : node.tags) {
+    summary.add(key);
+    summary.add(value);
+  }
 }
 
 /// A decision without what its leader's wall clock labelled it with.

@@ -56,4 +56,8 @@ class Listener {
   Timer pause_;
 };
 
+/// The host of a socket's peer, without a port. IPv4 over IPv6 is shown as IPv4; empty if
+/// unknown.
+[[nodiscard]] std::string remote_host(int fd);
+
 }  // namespace muster

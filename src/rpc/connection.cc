@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "platform/listener.h"
 #include "platform/pki/socket_bio.h"
 
 namespace muster::rpc {
@@ -32,26 +33,6 @@ std::string describe(int error) {
 }
 
 }  // namespace
-
-std::string remote_host(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof address;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
-  std::array<char, INET6_ADDRSTRLEN> text{};
-  const void* bytes = nullptr;
-  int family = address.ss_family;
-  if (family == AF_INET) {
-    bytes = &reinterpret_cast<const sockaddr_in*>(&address)->sin_addr;
-  } else if (family == AF_INET6) {
-    const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(&address)->sin6_addr;
-    const bool mapped = IN6_IS_ADDR_V4MAPPED(&six);
-    family = mapped ? AF_INET : AF_INET6;
-    bytes = mapped ? static_cast<const void*>(&six.s6_addr[12]) : &six;
-  }
-  if (bytes == nullptr || ::inet_ntop(family, bytes, text.data(), text.size()) == nullptr)
-    return {};
-  return text.data();
-}
 
 std::string network_of(const std::string& host) {
   in6_addr six{};

@@ -35,9 +35,6 @@ class SendTurn {
   Lifetime lifetime_;
 };
 
-/// The host of a socket's peer, without a port. IPv4 over IPv6 is shown as IPv4; empty if
-/// unknown.
-[[nodiscard]] std::string remote_host(int fd);
 /// The part of a host's address that a client cannot choose: the first 64 bits of an IPv6 address;
 /// other addresses as they are.
 [[nodiscard]] std::string network_of(const std::string& host);

@@ -22,6 +22,9 @@ struct RpcStatus {
   [[nodiscard]] bool ok() const { return code == Code::kOk; }
 };
 
+/// The code's name in gRPC, such as UNAVAILABLE.
+[[nodiscard]] const char* to_string(Code code);
+
 /// The one place that converts errors to gRPC's. kConflict is FAILED_PRECONDITION here; a service
 /// for which it means something else converts it itself.
 [[nodiscard]] RpcStatus to_status(const Error& error);

@@ -8,18 +8,15 @@
 #include <utility>
 
 #include "base/log.h"
-#include "core/net/host_check.h"
 #include "log/archive.h"
 #include "log/keys.h"
 #include "muster/v1/coordinator.pb.h"
-#include "platform/host.h"
 #include "platform/system_clock.h"
 #include "platform/unique_fd.h"
 #include "platform/whole_file.h"
 #include "server/cluster/log_identity.h"
 #include "server/connection_room.h"
 #include "server/rpc/message.h"
-#include "server/web/http_guard.h"
 #include "server/web/metered_store.h"
 #include "store/open/open.h"
 #include "store/url.h"
@@ -56,7 +53,7 @@ Server::Server(const ServerConfig& config, Surroundings surroundings)
 
 Server::~Server() {
   if (rpc_) rpc_->close();
-  http_.reset();
+  close_http();
 }
 
 Status Server::start_guard() {
@@ -242,40 +239,6 @@ server::Observer::Options Server::observer_options() {
   return options;
 }
 
-Status Server::start_http() {
-  if (!config_.http) return Done{};
-  const Address wanted = config_.http_listen.value_or(Address{"127.0.0.1", 9002});
-  // Several servers on one machine are common; only one of them can have the usual port.
-  for (const std::uint16_t port : {wanted.port, std::uint16_t{0}}) {
-    server::WebServer::Options options;
-    options.listen.host = wanted.host;
-    options.listen.port = port;
-    options.page = page_;
-    options.authorize = [wanted](const http::Request& request) {
-      return check_host(request.header("host"), wanted, host_name());
-    };
-    if (tls_) {
-      const http::TlsContext context = server::http_context(*tls_);
-      if (!context) return {Errc::kInvalid, "OpenSSL cannot serve HTTPS with these files"};
-      options.listen.tls = [context] { return context; };
-      options.authorize = [&tls = *tls_](const http::Request& request) {
-        return server::may_ask(tls, request, system_wall_now());
-      };
-    }
-    http_ = std::make_unique<server::WebServer>(loop_, observer_, std::move(options));
-    const auto bound = http_->start();
-    if (bound) {
-      http_address_ = (tls_ ? "https://" : "http://") + Address{wanted.host, *bound}.to_string();
-      return Done{};
-    }
-    http_.reset();
-    if (config_.http_listen) {
-      return {Errc::kUnavailable, bound.error().message + "; choose another --http-listen"};
-    }
-  }
-  return {Errc::kUnavailable, "no port is left for HTTP; --http-listen off disables HTTP"};
-}
-
 void Server::start_engine() {
   engine::EngineOptions options = engine::engine_options(config_, address_);
   options.ask = [this](std::vector<std::string> contacts, engine::Admission request,
@@ -380,7 +343,7 @@ void Server::stop(std::function<void()> done) {
   observer_.stopping();
   const auto close = [this, done = std::move(done)] {
     rpc_->close();
-    http_.reset();
+    close_http();
     peer_.reset();
     restore_.reset();
     store_.reset();
@@ -389,9 +352,11 @@ void Server::stop(std::function<void()> done) {
     engine_->stop(done);
   };
   // What was acknowledged on the last moments must not look cut off to its client.
-  const auto end = [this, close] {
-    rpc_->drain(kDrainLimit, [this, close] { loop_.post(close); });
+  const auto end_http = [this, close] {
+    if (!desk_) return loop_.post(close);
+    desk_->drain(kDrainLimit, [this, close] { loop_.post(close); });
   };
+  const auto end = [this, end_http] { rpc_->drain(kDrainLimit, end_http); };
   if (!peer_) return end();
   // Not from within the peer: it goes with what it calls.
   peer_->stop([this, end] { loop_.post(end); });

@@ -14,6 +14,7 @@
 #include "server/cluster_peer.h"
 #include "server/config/config.h"
 #include "server/engine/managed_engine.h"
+#include "server/gateway/call_desk.h"
 #include "server/rpc/rpc_server.h"
 #include "server/security/access_control.h"
 #include "server/security/tls_keeper.h"
@@ -76,6 +77,7 @@ class Server {
   void keep_for_engine(const std::string& crl);
   [[nodiscard]] bool let_in(const rpc::CallPtr& call);
   void dispatch(const rpc::CallPtr& call);
+  void close_http();
   void start_engine();
   void reach_engine();
   void join(const std::string& url);
@@ -104,6 +106,7 @@ class Server {
   std::unique_ptr<ObjectStore> store_;
   std::unique_ptr<rlog::Restore> restore_;
   std::unique_ptr<server::ClusterPeer> peer_;
+  std::unique_ptr<server::CallDesk> desk_;  ///< Of HTTP clients.
   std::unique_ptr<server::WebServer> http_;
   Lifetime lifetime_;
 };

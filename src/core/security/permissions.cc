@@ -72,13 +72,14 @@ constexpr std::array kTable{
     Permission{Call::kHttpMetrics, "/metrics", kPeople, false},
     Permission{Call::kHttpHealthz, "/healthz", kAll, true},
     Permission{Call::kHttpReadyz, "/readyz", kAll, true},
+    Permission{Call::kHttpV1, "/v1/", kAll, false},
 };
 
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (kTable[i].call != static_cast<Call>(i)) return false;
   }
-  return kTable.back().call == Call::kHttpReadyz;
+  return kTable.back().call == Call::kHttpV1;
 }
 static_assert(in_order(), "the table has one row for each call, in the order of the enumeration");
 
@@ -88,13 +89,18 @@ const Permission& row(Call call) {
   return kTable[index];
 }
 
-bool is_plain(std::string_view path) {
+bool is_plain(std::string_view path, std::string_view more = {}) {
   return path.starts_with('/') && path.find("//") == std::string_view::npos &&
-         path.find("..") == std::string_view::npos &&
-         std::all_of(path.begin(), path.end(), [](char c) {
+         std::all_of(path.begin(), path.end(), [more](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                  c == '/' || c == '.' || c == '_' || c == '-';
+                  c == '/' || c == '.' || c == '_' || c == '-' || more.find(c) != more.npos;
          });
+}
+
+/// Whether a part of the path is "." or "..", which some programs resolve.
+bool has_dots(std::string_view path) {
+  return path.find("/./") != path.npos || path.find("/../") != path.npos || path.ends_with("/.") ||
+         path.ends_with("/..");
 }
 
 }  // namespace
@@ -119,7 +125,11 @@ std::optional<Call> call_of_method(std::string_view method) {
 }
 
 std::optional<Call> call_of_path(std::string_view path) {
-  if (!is_plain(path)) return std::nullopt;
+  if (path == "/v1" || path.starts_with("/v1/")) {
+    if (!is_plain(path, ":@%") || has_dots(path)) return std::nullopt;
+    return Call::kHttpV1;
+  }
+  if (!is_plain(path) || path.find("..") != path.npos) return std::nullopt;
   if (path == "/api" || path.starts_with("/api/")) return Call::kHttpApi;
   for (const Call call : {Call::kHttpMetrics, Call::kHttpHealthz, Call::kHttpReadyz}) {
     if (path == row(call).name) return call;

@@ -61,6 +61,8 @@ enum class Call {
   kHttpMetrics,
   kHttpHealthz,
   kHttpReadyz,
+  /// Every role may ask; the gRPC method behind the path decides.
+  kHttpV1,
 };
 
 /// One row of the table: the roles that may make a call.
@@ -84,7 +86,8 @@ struct Permission {
 /// The call of a gRPC method by its full name. None: there is no such call, and it is refused.
 [[nodiscard]] std::optional<Call> call_of_method(std::string_view method);
 /// The call of an HTTP path, without its query. None for a path that two programs might read
-/// differently ("..", "//", percent signs): it is refused for every role.
+/// differently ("..", "//", percent signs): it is refused for every role. Below /v1 names are parts
+/// of paths, so that ":", "@" and percent signs are allowed.
 [[nodiscard]] std::optional<Call> call_of_path(std::string_view path);
 
 }  // namespace muster::security

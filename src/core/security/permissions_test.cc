@@ -75,11 +75,15 @@ TEST(PermissionsTest, MethodsAndPathsAreFoundByTheirNames) {
   EXPECT_EQ(call_of_path("/api"), Call::kHttpApi);
   EXPECT_EQ(call_of_path("/app.js"), Call::kHttpPage);
   EXPECT_EQ(call_of_path("/healthz/"), Call::kHttpPage);
+  EXPECT_EQ(call_of_path("/v1"), Call::kHttpV1);
+  EXPECT_EQ(call_of_path("/v1/elections/a:b@c%20..d"), Call::kHttpV1);
+  EXPECT_EQ(call_of_path("/v10"), Call::kHttpPage);
 }
 
 TEST(PermissionsTest, APathThatCanBeReadInTwoWaysIsNobodys) {
-  for (const char* path : {"", "healthz", "/healthz/../api/nodes", "//api", "/healthz%2f..%2fapi",
-                           "/api/\n", "/healthz?x"}) {
+  for (const char* path :
+       {"", "healthz", "/healthz/../api/nodes", "//api", "/healthz%2f..%2fapi", "/api/\n",
+        "/healthz?x", "/api/a:b", "/v1/../metrics", "/v1/nodes/..", "/v1//nodes", "/v1/a b"}) {
     EXPECT_FALSE(call_of_path(path).has_value()) << path;
   }
 }

@@ -11,12 +11,17 @@
 #include <cerrno>
 #include <utility>
 
+#include "platform/listener.h"
+
 namespace muster::http {
 namespace {
 
 /// What a client says during a stream is thrown away, so much of it at a time: one that talks
 /// without a pause must not keep the loop from the others.
 constexpr int kReadsAtOnce = 16;
+/// How long a client that was refused in the middle of its request may go on sending: a connection
+/// that is closed over unread bytes is reset, and the client would never see why.
+constexpr Duration kLingerTime = 1s;
 
 std::string peer_certificate(const SSL* ssl) {
   const std::unique_ptr<X509, decltype(&X509_free)> shown(SSL_get1_peer_certificate(ssl),
@@ -62,6 +67,18 @@ class Pending final : public Exchange {
     if (begun_ && !over()) connection_->send(bytes);
   }
 
+  void end() override {
+    if (!begun_ || over()) return;
+    answered_ = true;
+    connection_->finish();
+  }
+
+  void on_taken(std::function<void()> taken) override {
+    if (!over()) connection_->on_taken(std::move(taken));
+  }
+
+  void on_gone(std::function<void()> gone) override { connection_->on_gone(std::move(gone)); }
+
   [[nodiscard]] bool over() const override { return answered_ || connection_->closed(); }
 
  private:
@@ -78,6 +95,7 @@ Connection::Connection(Host& host, UniqueFd fd, const TlsContext& tls)
       fd_(std::move(fd)),
       ssl_(tls ? SSL_new(tls.get()) : nullptr, SSL_free),
       shaken_(!tls),
+      remote_(remote_host(fd_.get())),
       deadline_(host.loop) {}
 
 Connection::~Connection() {
@@ -107,10 +125,46 @@ void Connection::close() {
   ssl_.reset();
   fd_.reset();
   unsent_.clear();
+  taken_ = {};
+  tell_gone();
   host_.closed(*this);
 }
 
+void Connection::close_softly() {
+  if (!unread_ || read_all_) return close();
+  if (!lingering_) linger();
+}
+
+void Connection::linger() {
+  lingering_ = true;
+  received_.clear();
+  if (ssl_) SSL_shutdown(ssl_.get());
+  if (::shutdown(fd_.get(), SHUT_WR) != 0) return close();
+  deadline_.arm(kLingerTime, [this] { close(); });
+  watch();
+}
+
+void Connection::on_taken(std::function<void()> taken) {
+  taken_ = std::move(taken);
+  if (unsent_.empty()) tell_taken();
+}
+
+void Connection::on_gone(std::function<void()> gone) {
+  gone_ = std::move(gone);
+  if (closed() || hung_up_) tell_gone();
+}
+
+// Posted: the listener may act on this connection, which is in the middle of something.
+void Connection::tell_taken() {
+  if (taken_) host_.loop.post(std::exchange(taken_, {}));
+}
+
+void Connection::tell_gone() {
+  if (gone_) host_.loop.post(std::exchange(gone_, {}));
+}
+
 Connection::Phase Connection::phase() const {
+  if (lingering_) return Phase::kIdle;
   if (answering_ || ending_ || !unsent_.empty()) return Phase::kAnswering;
   return served_ && received_.empty() ? Phase::kIdle : Phase::kArriving;
 }
@@ -134,7 +188,10 @@ void Connection::watch() {
   host_.loop.watch_fd(fd_.get(), events, [this](std::uint32_t happened) {
     const auto self = shared_from_this();
     if ((happened & (EPOLLHUP | EPOLLERR)) != 0) return close();
-    if ((happened & EPOLLRDHUP) != 0) hung_up_ = true;
+    if ((happened & EPOLLRDHUP) != 0) {
+      hung_up_ = true;
+      tell_gone();
+    }
     ready();
   });
 }
@@ -146,16 +203,28 @@ void Connection::ready() {
 
 void Connection::run() {
   tls_writes_ = false;
+  if (lingering_) return discard();
   if (!shaken_) {
     const Io shaken = handshake();
     if (shaken == Io::kGone) return close();
     if (shaken == Io::kAgain) return;
   }
   if (flush() == Io::kGone) return close();
-  if (ending_ && unsent_.empty()) return close();
+  if (ending_ && unsent_.empty()) return close_softly();
   if (ending_ || busy()) return;
   if (receive() == Io::kGone || (streaming_ && hung_up_)) return close();
   if (!answering_) next_request();
+}
+
+// The bytes of TLS as well: nobody reads what they mean.
+void Connection::discard() {
+  std::array<char, 4096> chunk;
+  for (int reads = 0; reads < kReadsAtOnce; ++reads) {
+    const ssize_t count = ::recv(fd_.get(), chunk.data(), chunk.size(), 0);
+    if (count > 0) continue;
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    return close();
+  }
 }
 
 Connection::Io Connection::handshake() {
@@ -178,7 +247,8 @@ Connection::Io Connection::tls_result(int result) {
 
 Connection::Io Connection::receive() {
   std::array<char, 4096> chunk;
-  for (int reads = 1; received_.size() <= kHeadBytesMax; ++reads) {
+  const std::size_t most = kHeadBytesMax + host_.options.rules.body_bytes_max;
+  for (int reads = 1; received_.size() <= most; ++reads) {
     if (ssl_) {
       ERR_clear_error();
       const int count = SSL_read(ssl_.get(), chunk.data(), static_cast<int>(chunk.size()));
@@ -199,6 +269,7 @@ Connection::Io Connection::receive() {
     if (reads == kReadsAtOnce) return Io::kAgain;
   }
   if (read_all_) hung_up_ = true;
+  if (read_all_ && answering_) tell_gone();
   return Io::kDone;
 }
 
@@ -209,14 +280,20 @@ void Connection::next_request() {
     waits_since_ = host_.loop.now();
     deadline_.arm(host_.options.head_timeout, [this] { close(); });
   }
-  Parsed parsed = take_request(received_);
-  if (parsed.refused) return refuse(std::move(*parsed.refused));
+  if (received_.size() < needed_) return end_if_all_came();
+  Parsed parsed = take_request(received_, host_.options.rules);
+  if (parsed.refused) return refuse(*parsed.refused);
+  needed_ = parsed.needs;
   if (parsed.request) return hand_on(std::move(*parsed.request));
+  if (parsed.asks_to_continue && !std::exchange(continued_, true)) {
+    send(body("HTTP/1.1 100 Continue\r\n\r\n"));
+    if (fd_.valid()) deadline_.arm(host_.options.head_timeout, [this] { close(); });
+  }
   end_if_all_came();
 }
 
 void Connection::end_if_all_came() {
-  if (!read_all_) return;
+  if (!read_all_ || !fd_.valid()) return;
   ending_ = true;
   if (unsent_.empty()) close();
 }
@@ -224,17 +301,23 @@ void Connection::end_if_all_came() {
 void Connection::hand_on(Request request) {
   deadline_.cancel();
   head_begun_ = false;
+  continued_ = false;
   request.certificate = certificate_;
+  request.remote = remote_;
   // A stranger, or a probe, has its answer and makes room.
   if (ssl_ && certificate_.empty()) request.keep_alive = false;
-  request_ = request;
+  keep_alive_ = request.keep_alive;
   answering_ = true;
   if (!host_.handler) return close();
   host_.handler(std::make_shared<Pending>(shared_from_this(), std::move(request)));
 }
 
-void Connection::refuse(Response response) {
-  request_.keep_alive = false;
+void Connection::refuse(const RefusedRequest& refusal) {
+  const auto& answer = host_.options.refuse;
+  const Response response =
+      answer ? answer(refusal) : http::refusal(refusal.status, refusal.sentence);
+  keep_alive_ = false;
+  unread_ = true;
   answering_ = true;
   send_head(response, true);
   send(response.content);
@@ -243,13 +326,14 @@ void Connection::refuse(Response response) {
 
 void Connection::send_head(const Response& response, bool ends) {
   streaming_ = !ends;
-  send(body(head(response, ends ? std::optional(response.content->size()) : std::nullopt,
-                 request_.keep_alive)));
+  send(body(
+      head(response, ends ? std::optional(response.content->size()) : std::nullopt, keep_alive_)));
 }
 
 void Connection::send(Body bytes) {
   if (!fd_.valid() || bytes->empty()) return;
-  if (streaming_ && unsent_bytes_ + bytes->size() > host_.options.unsent_bytes_max) return close();
+  const bool behind = unsent_bytes_ + bytes->size() > host_.options.unsent_bytes_max;
+  if (streaming_ && behind && !unsent_.empty()) return close();
   if (unsent_.empty()) deadline_.arm(host_.options.idle_timeout, [this] { close(); });
   unsent_bytes_ += bytes->size();
   unsent_.push_back(std::move(bytes));
@@ -284,6 +368,7 @@ Connection::Io Connection::flush() {
   }
   // A stream may be silent for as long as its writer has nothing to say.
   if (streaming_) deadline_.cancel();
+  tell_taken();
   return Io::kDone;
 }
 
@@ -291,9 +376,11 @@ void Connection::finish() {
   if (!fd_.valid()) return;
   answering_ = false;
   served_ = true;
+  taken_ = {};
+  gone_ = {};
   waits_since_ = host_.loop.now();
-  ending_ = streaming_ || !request_.keep_alive || (read_all_ && received_.empty());
-  if (ending_ && unsent_.empty()) return close();
+  ending_ = streaming_ || !keep_alive_ || (read_all_ && received_.empty());
+  if (ending_ && unsent_.empty()) return close_softly();
   if (!ending_) deadline_.arm(host_.options.idle_timeout, [this] { close(); });
   watch();
   // Another request may have come with the first.

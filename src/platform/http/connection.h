@@ -49,6 +49,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void send_head(const Response& response, bool ends);
   void send(Body bytes);
   void finish();
+  void on_taken(std::function<void()> taken);
+  void on_gone(std::function<void()> gone);
   [[nodiscard]] bool closed() const { return !fd_.valid(); }
   /// The client sends no more. It may be gone, or wait for its answers.
   [[nodiscard]] bool hung_up() const { return hung_up_; }
@@ -68,7 +70,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void next_request();
   void end_if_all_came();
   void hand_on(Request request);
-  void refuse(Response response);
+  void refuse(const RefusedRequest& refusal);
+  void close_softly();
+  void linger();
+  void discard();
+  void tell_taken();
+  void tell_gone();
   void watch();
 
   Host& host_;
@@ -81,15 +88,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool read_all_ = false;    ///< And everything that it sent has been read.
   bool answering_ = false;   ///< A request was handed on, and its answer is not finished.
   bool streaming_ = false;   ///< The answer has no end.
+  bool keep_alive_ = true;   ///< Another request may follow the one being answered.
   bool ending_ = false;      ///< Close when everything is sent.
+  bool unread_ = false;      ///< The client may be sending what nobody reads: close softly.
+  bool lingering_ = false;   ///< Closed for writing; what still comes is thrown away.
+  bool continued_ = false;   ///< The client was told to send the body.
   bool tls_writes_ = false;  ///< TLS waits until the socket can be written, whatever we want.
   std::uint32_t watched_ = 0;
   std::string received_;
+  std::size_t needed_ = 0;  ///< So many bytes make the request complete, if that is known.
+  std::string remote_;
   std::deque<Body> unsent_;
   std::size_t sent_ = 0;  ///< Of the first of `unsent_`.
   std::size_t unsent_bytes_ = 0;
   std::string certificate_;
-  Request request_;
+  std::function<void()> taken_;  ///< For on_taken(), until it has been told.
+  std::function<void()> gone_;
   MonoTime waits_since_{};
   Timer deadline_;
 };

@@ -14,6 +14,8 @@ const char* reason(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 202:
+      return "Accepted";
     case 304:
       return "Not Modified";
     case 400:
@@ -26,12 +28,28 @@ const char* reason(int status) {
       return "Not Found";
     case 405:
       return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 411:
+      return "Length Required";
     case 413:
       return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 417:
+      return "Expectation Failed";
+    case 429:
+      return "Too Many Requests";
     case 431:
       return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
     case 503:
       return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
     default:
       return "Answer";
   }
@@ -74,7 +92,8 @@ bool take_header(std::string_view line, Request& request) {
   if (colon == line.npos || !is_token(line.substr(0, colon)) || has_control(line)) return false;
   const auto [at, fresh] = request.headers.emplace(to_lower(line.substr(0, colon)),
                                                    std::string(trim(line.substr(colon + 1))));
-  return fresh || at->first != "host";
+  // Two programs that believe different ones would find different ends, or different servers.
+  return fresh || (at->first != "host" && at->first != "content-length");
 }
 
 bool read_head(std::string_view text, Request& request) {
@@ -91,6 +110,37 @@ bool read_head(std::string_view text, Request& request) {
     request.keep_alive = false;
   }
   return !first;
+}
+
+Parsed refused(int status, const char* sentence) {
+  return {.refused = RefusedRequest{status, sentence}};
+}
+
+/// Why its method or its body is not taken; otherwise sets the length of the body.
+std::optional<RefusedRequest> check_body(const Request& request, const RequestRules& rules,
+                                         std::size_t& length) {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  if (!reads && rules.body_bytes_max == 0) {
+    return RefusedRequest{405, "this server is read-only: use GET", request.path};
+  }
+  const bool coded = !request.header("transfer-encoding").empty();
+  const auto given = request.headers.find("content-length");
+  const auto number = given == request.headers.end() ? std::optional<std::uint64_t>(0)
+                                                     : parse_unsigned(given->second);
+  if (reads && (coded || number != 0)) {
+    return RefusedRequest{413, "a request must have no body", request.path};
+  }
+  if (coded) {
+    return RefusedRequest{411, "the body must have a Content-Length; send no chunks", request.path};
+  }
+  if (!number) return RefusedRequest{400, "Content-Length is not a number", request.path};
+  if (*number > rules.body_bytes_max) {
+    return RefusedRequest{
+        413, "the body is longer than " + std::to_string(rules.body_bytes_max) + " bytes",
+        request.path};
+  }
+  length = static_cast<std::size_t>(*number);
+  return {};
 }
 
 }  // namespace
@@ -125,25 +175,26 @@ Response refusal(int status, const std::string& sentence) {
   return response;
 }
 
-Parsed take_request(std::string& bytes) {
+Parsed take_request(std::string& bytes, const RequestRules& rules) {
   const auto end = bytes.find("\r\n\r\n");
   if (std::min(end, bytes.size()) > kHeadBytesMax) {
-    return {{}, refusal(431, "the head of the request is longer than 16384 bytes")};
+    return refused(431, "the head of the request is longer than 16384 bytes");
   }
   if (end == bytes.npos) return {};
   Request request;
   if (!read_head(std::string_view(bytes).substr(0, end), request)) {
-    return {{}, refusal(400, "this is not an HTTP/1.1 request")};
+    return refused(400, "this is not an HTTP/1.1 request");
   }
-  if (request.method != "GET" && request.method != "HEAD") {
-    return {{}, refusal(405, "this server is read-only: use GET")};
+  std::size_t length = 0;
+  if (auto against = check_body(request, rules, length)) return {.refused = std::move(against)};
+  const std::size_t whole = end + 4 + length;
+  if (bytes.size() < whole) {
+    const bool asks = to_lower(request.header("expect")) == "100-continue";
+    return {.needs = whole, .asks_to_continue = asks};
   }
-  const std::string length = request.header("content-length");
-  if (!request.header("transfer-encoding").empty() || (!length.empty() && length != "0")) {
-    return {{}, refusal(413, "a request must have no body")};
-  }
-  bytes.erase(0, end + 4);
-  return {std::move(request), {}};
+  request.body = bytes.substr(end + 4, length);
+  bytes.erase(0, whole);
+  return {.request = std::move(request)};
 }
 
 std::string head(const Response& response, std::optional<std::size_t> length, bool keep_alive) {

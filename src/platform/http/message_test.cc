@@ -48,6 +48,48 @@ TEST(HttpMessageTest, RefusesWhatItDoesNotServe) {
   }
 }
 
+constexpr RequestRules kBodies{.body_bytes_max = 10};
+
+TEST(HttpMessageTest, ABodyIsTakenWithItsRequest) {
+  std::string bytes = "PUT /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nab";
+  Parsed parsed = take_request(bytes, kBodies);
+  EXPECT_FALSE(parsed.request);
+  EXPECT_EQ(parsed.needs, bytes.size() + 1);
+  EXPECT_FALSE(parsed.asks_to_continue);
+  bytes += "cGET /";
+  parsed = take_request(bytes, kBodies);
+  ASSERT_TRUE(parsed.request);
+  EXPECT_EQ(parsed.request->method, "PUT");
+  EXPECT_EQ(parsed.request->body, "abc");
+  EXPECT_EQ(bytes, "GET /");
+  bytes = "DELETE /a HTTP/1.1\r\n\r\n";
+  EXPECT_TRUE(take_request(bytes, kBodies).request);
+  bytes = "PUT /a HTTP/1.1\r\nExpect: 100-Continue\r\nContent-Length: 3\r\n\r\n";
+  EXPECT_TRUE(take_request(bytes, kBodies).asks_to_continue);
+}
+
+TEST(HttpMessageTest, RefusesBodiesThatAreTooLongOrHaveNoOneEnd) {
+  const std::pair<std::string, int> cases[] = {
+      {"PUT /a HTTP/1.1\r\nContent-Length: 11\r\n\r\n", 413},
+      {"PUT /a HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n", 400},
+      {"PUT /a HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
+      {"PUT /a HTTP/1.1\r\nContent-Length:\r\n\r\n", 400},
+      {"PUT /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", 400},
+      {"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", 411},
+      {"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411},
+      {"GET /a HTTP/1.1\r\nContent-Length: 1\r\n\r\na", 413},
+  };
+  for (const auto& [text, status] : cases) {
+    std::string bytes = text;
+    const Parsed parsed = take_request(bytes, kBodies);
+    ASSERT_TRUE(parsed.refused) << text;
+    EXPECT_EQ(parsed.refused->status, status) << text;
+    if (status != 400) {
+      EXPECT_EQ(parsed.refused->path, "/a");
+    }
+  }
+}
+
 TEST(HttpMessageTest, WritesAHead) {
   Response response;
   response.headers.emplace_back("ETag", "\"1\"");

@@ -28,6 +28,14 @@ class Exchange {
   /// A reader that is so far behind that ServerOptions::unsent_bytes_max would be exceeded is cut
   /// off: it connects again and says where it was.
   virtual void write(const Body& bytes) = 0;
+  /// Ends a stream once the client has taken what was written.
+  virtual void end() = 0;
+  /// Calls `taken` once, later, when nothing that was written is left here: at once if there is
+  /// nothing. Replaces one set before.
+  virtual void on_taken(std::function<void()> taken) = 0;
+  /// Calls `gone` once, later, when the connection has closed before the answer was complete, or
+  /// the client has hung up: it sends no more, and is gone or waits for its answer.
+  virtual void on_gone(std::function<void()> gone) = 0;
   /// The client is gone, or has its answer.
   [[nodiscard]] virtual bool over() const = 0;
 };
@@ -47,9 +55,12 @@ struct ServerOptions {
   Duration head_timeout = 10s;  ///< From the first byte of a request to its last.
   Duration idle_timeout = 60s;  ///< Without a request, and for a client that does not read.
   std::size_t unsent_bytes_max = 8 * 1024 * 1024;
+  RequestRules rules{};
+  /// The answer to a request that is refused before it is complete; empty: refusal().
+  std::function<Response(const RefusedRequest&)> refuse{};
 };
 
-/// Answers GET and HEAD over HTTP/1.1, with TLS or without, all connections on one loop: an open
+/// Answers requests over HTTP/1.1, with TLS or without, all connections on one loop: an open
 /// stream costs a descriptor and what it has not read, not a thread. Everything that a client can
 /// make it hold is bounded: connections, heads, unsent bytes, time.
 ///

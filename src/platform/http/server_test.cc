@@ -51,6 +51,8 @@ class HttpServerTest : public ::testing::Test {
       exchange->reply({200, "text/plain", large_body_, {}});
     } else if (path == "/held") {
       held_.push_back(exchange);
+    } else if (path == "/echo") {
+      exchange->reply({200, "text/plain", body(exchange->request().body), {}});
     } else if (path != "/dropped") {
       if (path == "/look") look_();
       exchange->reply({200, "text/plain", body("you asked for " + path), {}});
@@ -282,6 +284,100 @@ TEST_F(HttpServerTest, WhoTalksWithoutAPauseDoesNotKeepOthersFromTheirAnswers) {
   sent.set_value();
   EXPECT_TRUE(read_until(other, "/look").ends_with("/look"));
   EXPECT_GT(unread, 0) << "the request was answered before all of the noise was read";
+}
+
+ServerOptions with_bodies() {
+  ServerOptions options;
+  options.rules.body_bytes_max = 64 * 1024;
+  return options;
+}
+
+TEST_F(HttpServerTest, ABodyMayComeInPiecesAndTheNextRequestFollowsIt) {
+  start(with_bodies());
+  const UniqueFd client = dial();
+  send(client, "PUT /echo HTTP/1.1\r\nContent-Length: 6\r\n\r\nab");
+  for (const char* piece : {"c", "de", "fGET /a HTTP/1.1\r\n\r\n"}) send(client, piece);
+  EXPECT_TRUE(read_until(client, "\r\n\r\nabcdef").ends_with("abcdef"));
+  EXPECT_TRUE(read_until(client, "for /a").ends_with("for /a"));
+}
+
+TEST_F(HttpServerTest, AClientThatWaitsToBeToldSendsItsBodyThen) {
+  start(with_bodies());
+  const UniqueFd client = dial();
+  for (int i = 0; i < 2; ++i) {
+    send(client, "PUT /echo HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+    EXPECT_EQ(read_until(client, "\r\n\r\n"), "HTTP/1.1 100 Continue\r\n\r\n");
+    send(client, "abc");
+    EXPECT_NE(read_until(client, "\r\n\r\nabc").find("200 OK"), std::string::npos);
+  }
+}
+
+// A connection that is closed over unread bytes is reset, and what was sent on it is lost.
+TEST_F(HttpServerTest, AClientThatSendsTooMuchReadsWhyItIsRefused) {
+  start(with_bodies());
+  for (int i = 0; i < 20; ++i) {
+    const UniqueFd client = dial();
+    const std::string large(1 << 20, 'x');
+    send(client, "PUT /echo HTTP/1.1\r\nContent-Length: 1048576\r\n\r\n");
+    for (std::size_t sent = 0; sent < large.size();) {
+      const ssize_t count =
+          ::send(client.get(), large.data() + sent, large.size() - sent, MSG_NOSIGNAL);
+      ASSERT_GT(count, 0) << "the server must read on until the client has its answer";
+      sent += static_cast<std::size_t>(count);
+    }
+    EXPECT_NE(read_until(client, "").find("HTTP/1.1 413"), std::string::npos);
+  }
+}
+
+TEST_F(HttpServerTest, AClientThatIsRefusedAndSendsForEverIsClosed) {
+  start(with_bodies());
+  const UniqueFd client = dial();
+  send(client, "PUT /echo HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n");
+  const auto begun = boot_now();
+  const std::string block(1 << 16, 'x');
+  while (::send(client.get(), block.data(), block.size(), MSG_NOSIGNAL) > 0) {
+    ASSERT_LT(boot_now() - begun, 15s);
+  }
+}
+
+TEST_F(HttpServerTest, AStreamIsToldWhenItsBytesWereTakenAndCanEnd) {
+  start();
+  const UniqueFd client = dial();
+  send(client, "GET /stream HTTP/1.1\r\n\r\n");
+  read_until(client, "hello\n\n");
+  std::promise<void> promise;
+  const auto taken = promise.get_future();
+  // More than the kernel takes for a client that does not read, and than a stream may owe; as one
+  // write it is allowed.
+  const std::size_t size = std::size_t{16} << 20;
+  thread_.run([&] {
+    stream_->write(body(std::string(size, 'x')));
+    stream_->on_taken([&] { promise.set_value(); });
+  });
+  thread_.run([&] { EXPECT_EQ(taken.wait_for(0s), std::future_status::timeout); });
+  std::string chunk(1 << 20, '\0');
+  for (std::size_t whole = 0; whole < size;) {
+    const ssize_t count = ::recv(client.get(), chunk.data(), chunk.size(), 0);
+    ASSERT_GT(count, 0);
+    whole += static_cast<std::size_t>(count);
+  }
+  EXPECT_EQ(taken.wait_for(20s), std::future_status::ready);
+  thread_.run([&] {
+    stream_->write(body("last"));
+    stream_->end();
+    EXPECT_TRUE(stream_->over());
+  });
+  EXPECT_EQ(read_until(client, ""), "last");
+}
+
+TEST_F(HttpServerTest, WhoeverWaitsForAnAnswerAndHangsUpIsReported) {
+  start();
+  UniqueFd client = dial();
+  hold(client);
+  std::promise<void> gone;
+  thread_.run([&] { held_[0]->on_gone([&] { gone.set_value(); }); });
+  client.reset();
+  EXPECT_EQ(gone.get_future().wait_for(20s), std::future_status::ready);
 }
 
 TEST_F(HttpServerTest, RefusesGarbageAndGoesOn) {

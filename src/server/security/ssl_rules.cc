@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "platform/listener.h"
 #include "platform/pki/certificate.h"
-#include "rpc/connection.h"
 
 namespace muster::server {
 namespace {
@@ -90,7 +90,7 @@ int SslRules::on_certificate(int good, X509_STORE_CTX* chain) {
   // The hello has put another context in the place of the one that holds the rules.
   const auto* rules = static_cast<const SslRules*>(SSL_get_app_data(connection));
   if (rules != nullptr && rules->verify_(pki::to_pem(X509_STORE_CTX_get_current_cert(chain)),
-                                         rpc::remote_host(SSL_get_fd(connection)))) {
+                                         remote_host(SSL_get_fd(connection)))) {
     return 1;
   }
   X509_STORE_CTX_set_error(chain, X509_V_ERR_APPLICATION_VERIFICATION);

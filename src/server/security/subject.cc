@@ -134,6 +134,7 @@ bool is_recorded(security::Call what) {
     case kHttpMetrics:
     case kHttpHealthz:
     case kHttpReadyz:
+    case kHttpV1:
       return false;
   }
   return true;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "platform/listener.h"
 #include "platform/pki/certificate.h"
-#include "rpc/connection.h"
 #include "server/security/crl_marks.h"
 #include "server/security/crl_source.h"
 
@@ -150,8 +150,8 @@ rpc::RpcTls TlsKeeper::rpc() const {
   rules.accept = [ssl = ssl_] { return ssl->accept(); };
   rules.connect = [ssl = ssl_](const std::string& host) { return ssl->connect(host); };
   rules.verify_server = [door = door_](SSL* connection) {
-    return door->verify(pki::shown_certificate(*connection),
-                        rpc::remote_host(SSL_get_fd(connection)), true);
+    return door->verify(pki::shown_certificate(*connection), remote_host(SSL_get_fd(connection)),
+                        true);
   };
   return rules;
 }

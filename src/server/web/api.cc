@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "server/web/http_paths.h"
 #include "server/web/node_page.h"
 
 namespace muster::server {
@@ -14,10 +15,6 @@ namespace {
 constexpr Duration kPointKept = 20us;
 constexpr std::size_t kDecisionsMax = 5000;
 constexpr Duration kSweepEvery = 500ms;
-constexpr const char* kPolicy =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
 
 bool matches(const cluster::Decision& d, const std::string& q) {
   if (q.empty()) return true;
@@ -40,6 +37,10 @@ void Api::handle(const http::ExchangePtr& exchange) {
     }
   }
   const std::string& path = request.path;
+  if (with_.v1 && is_v1(path)) return with_.v1(exchange);
+  if (request.method != "GET" && request.method != "HEAD") {
+    return refuse(exchange, 405, "this path is read-only: use GET");
+  }
   if (path.starts_with("/api/")) return api(exchange, path.substr(5));
   if (path == "/metrics") return metrics(exchange);
   if (path == "/readyz") return ready(exchange);
@@ -191,7 +192,7 @@ void Api::events(const http::ExchangePtr& exchange) {
   query.flush = true;
   query.decisions = {has, has == 0 ? 0 : kDecisionsMax};
   with_.ask(query, [this, exchange, has](const PicturePtr& picture) {
-    with_.answered(200);
+    with_.answered(exchange->request().path, 200);
     streams_.add(exchange, *picture, has);
     count_listeners();
   });
@@ -257,21 +258,21 @@ void Api::page(const http::ExchangePtr& exchange) {
                    {}});
 }
 
+http::Response Api::refused(const http::RefusedRequest& refusal) {
+  with_.answered(refusal.path, refusal.status);
+  http::Response response = refusal_at(refusal.path, refusal.status, refusal.sentence);
+  add_common_headers(response);
+  return response;
+}
+
 void Api::reply(const http::ExchangePtr& exchange, http::Response response) {
-  with_.answered(response.status);
-  const auto has = [&](const std::string& name) {
-    return std::any_of(response.headers.begin(), response.headers.end(),
-                       [&](const auto& header) { return header.first == name; });
-  };
-  if (!has("Cache-Control")) response.headers.emplace_back("Cache-Control", "no-store");
-  response.headers.emplace_back("Content-Security-Policy", kPolicy);
-  response.headers.emplace_back("X-Content-Type-Options", "nosniff");
-  response.headers.emplace_back("Referrer-Policy", "no-referrer");
+  with_.answered(exchange->request().path, response.status);
+  add_common_headers(response);
   exchange->reply(std::move(response));
 }
 
 void Api::refuse(const http::ExchangePtr& exchange, int status, const std::string& sentence) {
-  reply(exchange, http::refusal(status, sentence));
+  reply(exchange, refusal_at(exchange->request().path, status, sentence));
 }
 
 }  // namespace muster::server

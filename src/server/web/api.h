@@ -17,9 +17,10 @@
 
 namespace muster::server {
 
-/// The HTTP answers of musterd, read-only: /api, /metrics, /healthz, /readyz and the page. It
-/// requests pictures from the server's loop and renders them here, so that a large answer delays no
-/// heartbeat. Threads: that of the HTTP server only.
+/// The HTTP answers of musterd, read-only: /api, /metrics, /healthz, /readyz and the page. What is
+/// below /v1 it hands on once the client may ask for it. It requests pictures from the server's
+/// loop and renders them here, so that a large answer delays no heartbeat. Threads: that of the
+/// HTTP server only.
 class Api {
  public:
   struct Surroundings {
@@ -29,15 +30,20 @@ class Api {
     /// The number of event listeners has changed.
     std::function<void(std::size_t)> listeners;
     const Metrics& metrics;
-    std::function<void(int status)> answered;
+    /// Counts an answer to a request for `path`.
+    std::function<void(const std::string& path, int status)> answered;
     /// Whether this client may ask for this path; empty: everybody may.
     std::function<Status(const http::Request&)> authorize{};
     std::span<const PageFile> page{};
+    /// Answers requests below /v1; empty: there is nothing.
+    std::function<void(const http::ExchangePtr&)> v1{};
   };
 
   explicit Api(Surroundings surroundings);
 
   void handle(const http::ExchangePtr& exchange);
+  /// The answer to a request that the HTTP server refuses by itself.
+  [[nodiscard]] http::Response refused(const http::RefusedRequest& refusal);
   /// Sends an update to all listeners.
   void update(const UpdatePtr& update);
 

@@ -12,9 +12,8 @@ Status may_ask(const TlsKeeper& tls, const http::Request& request, WallTime now)
   if (!call) return {Errc::kDenied, "no role may request this path"};
   if (security::allowed_without_certificate(*call)) return Done{};
   if (request.certificate.empty()) {
-    return {Errc::kDenied,
-            "a certificate with the role reader or admin is required; none was "
-            "shown"};
+    const char* wanted = *call == security::Call::kHttpV1 ? "" : " with the role reader or admin";
+    return {Errc::kDenied, std::string("a certificate") + wanted + " is required; none was shown"};
   }
   const auto peer = tls.read(request.certificate);
   if (!peer) return peer.error();

@@ -20,46 +20,6 @@ double in_seconds(Duration d) {
   return std::chrono::duration<double>(d).count();
 }
 
-const char* name_of(rpc::Code code) {
-  switch (code) {
-    case rpc::Code::kOk:
-      return "OK";
-    case rpc::Code::kCancelled:
-      return "CANCELLED";
-    case rpc::Code::kInvalidArgument:
-      return "INVALID_ARGUMENT";
-    case rpc::Code::kDeadlineExceeded:
-      return "DEADLINE_EXCEEDED";
-    case rpc::Code::kNotFound:
-      return "NOT_FOUND";
-    case rpc::Code::kAlreadyExists:
-      return "ALREADY_EXISTS";
-    case rpc::Code::kPermissionDenied:
-      return "PERMISSION_DENIED";
-    case rpc::Code::kResourceExhausted:
-      return "RESOURCE_EXHAUSTED";
-    case rpc::Code::kFailedPrecondition:
-      return "FAILED_PRECONDITION";
-    case rpc::Code::kAborted:
-      return "ABORTED";
-    case rpc::Code::kOutOfRange:
-      return "OUT_OF_RANGE";
-    case rpc::Code::kUnimplemented:
-      return "UNIMPLEMENTED";
-    case rpc::Code::kInternal:
-      return "INTERNAL";
-    case rpc::Code::kUnavailable:
-      return "UNAVAILABLE";
-    case rpc::Code::kDataLoss:
-      return "DATA_LOSS";
-    case rpc::Code::kUnauthenticated:
-      return "UNAUTHENTICATED";
-    case rpc::Code::kUnknown:
-      break;
-  }
-  return "UNKNOWN";
-}
-
 /// "StoreService/Get"
 std::string short_name(std::string_view method) {
   const auto dot = method.rfind('.');
@@ -137,7 +97,8 @@ Metrics::Metrics()
                                "Connections closed because their clients flooded them, by limit",
                                {"limit"})),
       http_requests_(registry_.counters("muster_http_requests_total",
-                                        "HTTP requests answered, by status", {"status"})),
+                                        "HTTP requests answered, by kind of path and status",
+                                        {"path", "status"})),
       batch_size_(
           registry_
               .histograms("coordinator_heartbeat_batch_size", "Heartbeats in one entry", {}, kBeats)
@@ -220,7 +181,9 @@ Metrics::Metrics()
   for (const auto kind : {cluster::DecisionKind::kTransition, cluster::DecisionKind::kLeader}) {
     decisions_.with({to_string(kind)});
   }
-  http_requests_.with({"200"});
+  for (const char* path : {"v1", "api", "metrics", "probe", "page"}) {
+    http_requests_.with({path, "200"});
+  }
 }
 
 Gauge& Metrics::gauge(const std::string& name, const std::string& help) {
@@ -241,7 +204,7 @@ void Metrics::rpc_ended(const std::string& method, rpc::Code code, Duration took
   Method& entry = known ? found->second : methods_[kOther];
   Counter*& count = entry.codes[static_cast<int>(code)];
   if (count == nullptr) {
-    count = &rpc_requests_.with({name_of(code), known ? short_name(method) : kOther});
+    count = &rpc_requests_.with({to_string(code), known ? short_name(method) : kOther});
   }
   count->add();
   if (!stream) entry.seconds->observe(in_seconds(took));
@@ -295,8 +258,8 @@ void Metrics::cut(rpc::Breach breach) {
   cuts_.with({rpc::to_string(breach)}).add();
 }
 
-void Metrics::http_answered(int status) {
-  http_requests_.with({std::to_string(status)}).add();
+void Metrics::http_answered(const char* path, int status) {
+  http_requests_.with({path, std::to_string(status)}).add();
 }
 
 void Metrics::set(const Levels& levels) {

@@ -45,7 +45,8 @@ class Metrics {
   bool election(const telemetry::Event& event);
   void rejected(const std::string& reason);
   void cut(rpc::Breach breach);
-  void http_answered(int status);
+  /// `path`: of the few that path_class() knows.
+  void http_answered(const char* path, int status);
 
   Counter& heartbeats;
   Counter& proposals;

@@ -192,6 +192,9 @@ class Listener final : public http::Exchange {
   void reply(http::Response) override {}
   void stream(http::Response) override {}
   void write(const http::Body& bytes) override { text += *bytes; }
+  void end() override {}
+  void on_taken(std::function<void()>) override {}
+  void on_gone(std::function<void()>) override {}
   [[nodiscard]] bool over() const override { return gone; }
   std::string text;
   bool gone = false;

@@ -31,6 +31,9 @@ class Asked final : public http::Exchange {
   void reply(http::Response response) override { answer = std::move(response); }
   void stream(http::Response head) override { answer = std::move(head); }
   void write(const http::Body&) override {}
+  void end() override {}
+  void on_taken(std::function<void()>) override {}
+  void on_gone(std::function<void()>) override {}
   [[nodiscard]] bool over() const override { return answer.has_value(); }
   std::optional<http::Response> answer;
 
@@ -64,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
            .ask = [&](const Query&, const std::function<void(PicturePtr)>& done) { done(picture); },
            .listeners = [](std::size_t) {},
            .metrics = metrics,
-           .answered = [](int) {}});
+           .answered = [](const std::string&, int) {}});
   const std::string_view query(reinterpret_cast<const char*>(data + 2), size - 2);
   for (const char* path : {"/api/ring/plan", "/api/nodes", "/api/decisions", "/api/series"}) {
     std::string bytes =

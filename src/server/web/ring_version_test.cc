@@ -33,6 +33,9 @@ class Asked final : public http::Exchange {
   }
   void stream(http::Response) override {}
   void write(const http::Body&) override {}
+  void end() override {}
+  void on_taken(std::function<void()>) override {}
+  void on_gone(std::function<void()>) override {}
   [[nodiscard]] bool over() const override { return !answer.empty(); }
   std::string answer;
   int code = 0;
@@ -102,7 +105,7 @@ class RingVersionTest : public ::testing::Test {
                 },
             .listeners = [](std::size_t) {},
             .metrics = metrics_,
-            .answered = [](int) {}}};
+            .answered = [](const std::string&, int) {}}};
 };
 
 // Rows of nodes are kept for a moment, and the ring is kept per version: painted of older rows and

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "server/web/http_paths.h"
+
 namespace muster::server {
 
 WebServer::WebServer(Loop& loop, Observer& observer, Options options)
@@ -28,12 +30,18 @@ WebServer::WebServer(Loop& loop, Observer& observer, Options options)
             });
           },
       .metrics = observer_.metrics(),
-      .answered = [&metrics = observer_.metrics()](int status) { metrics.http_answered(status); },
+      .answered = [&metrics = observer_.metrics()](
+                      const std::string& path,
+                      int status) { metrics.http_answered(path_class(path), status); },
       .authorize = std::move(options.authorize),
       .page = options.page,
   };
   thread_.run([&] {
+    if (options.v1) with.v1 = options.v1(http, with.answered);
     api_ = std::make_unique<Api>(std::move(with));
+    options.listen.refuse = [this](const http::RefusedRequest& refusal) {
+      return api_->refused(refusal);
+    };
     server_ = std::make_unique<http::Server>(
         http, std::move(options.listen),
         [this](const http::ExchangePtr& exchange) { api_->handle(exchange); });

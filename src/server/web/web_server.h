@@ -23,6 +23,10 @@ class WebServer {
     http::ServerOptions listen;
     std::function<Status(const http::Request&)> authorize{};  ///< Called on the HTTP thread.
     std::span<const PageFile> page{};
+    /// Makes what answers requests below /v1, on the HTTP thread, where it is used and destroyed.
+    using Answer = std::function<void(const http::ExchangePtr&)>;
+    using Counted = std::function<void(const std::string& path, int status)>;
+    std::function<Answer(Loop& http, Counted answered)> v1{};
   };
 
   /// `observer` outlives this.

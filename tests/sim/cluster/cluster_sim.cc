@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -102,7 +103,10 @@ void ClusterSim::populate(std::uint64_t seed) {
       at_engine_.push_back(&add(workers_, "worker" + std::to_string(i)));
     }
   }
-  if (seed % 10 == 3 || seed % 10 == 7) {
+  // In one seed of five.
+  constexpr std::uint64_t kWithCampaigns[] = {7, 11, 13, 15};
+  if (std::find(std::begin(kWithCampaigns), std::end(kWithCampaigns), seed % 20) !=
+      std::end(kWithCampaigns)) {
     for (int i = 1; i <= 3; ++i) add(campaigns_, "campaign" + std::to_string(i));
   }
   operator_ = std::make_unique<OperatorHost>(setting_, "operator");

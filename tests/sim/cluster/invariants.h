@@ -139,19 +139,13 @@ class Invariants {
   void judged_silent(const Committed& entry, const membership::Observation& seen, bool down);
   void brake(const Committed& entry, const NodeId& node);
   void topology_event(const membership::Event& event);
-<<<<<<< HEAD
+  void singleton_written(const Committed& entry, const LeaderState& state);
   void ring_changed(const std::string& service, const NodeId& node, bool entered);
   /// Of the nodes of that service; empty: of those with a type.
   [[nodiscard]] HashRing make_ring(const std::string& service) const;
   [[nodiscard]] Shown show(const std::string& watched, bool changed);
   /// The first version after `at` that those who watch these services are told of; none yet: 0.
   [[nodiscard]] std::uint64_t next_version(const std::string& watched, std::uint64_t at) const;
-=======
-  void singleton_written(const Committed& entry, const LeaderState& state);
-  void ring_changed(const NodeId& node, bool entered);
-  [[nodiscard]] HashRing make_ring() const;
-  [[nodiscard]] std::uint64_t owners() const;
->>>>>>> cfe3574 (sim: clients that lead by RPC are judged by when others may begin, and by four planted bugs)
   [[nodiscard]] Known known(const NodeId& id) const;
   [[nodiscard]] bool in_ring(const NodeId& id) const;
 

@@ -82,9 +82,8 @@ void CampaignSession::on_end(const RpcStatus& status) {
   caller_.board().failed(server_);
   stream_.reset();
   CampaignMachine::Events events;
-  const std::string reason = status.ok()
-                                 ? server_ + " ended the campaign's stream"
-                                 : to_error(status, server_, Effect::kRead).message;
+  const std::string reason = status.ok() ? server_ + " ended the campaign's stream"
+                                         : to_error(status, server_, Effect::kRead).message;
   machine_.stream_ended(reason, is_final(status), caller_.loop().now(), events);
   arm();
   deliver(events);

@@ -94,8 +94,9 @@ Result<CampaignNews> decode_campaign_news(const std::string& body) {
         break;
     }
   }
-  return {Errc::kCorrupt, "the server's answer to a campaign cannot be decoded; check that the "
-                          "server is a musterd of this version or a later one"};
+  return {Errc::kCorrupt,
+          "the server's answer to a campaign cannot be decoded; check that the "
+          "server is a musterd of this version or a later one"};
 }
 
 }  // namespace muster::client

@@ -71,9 +71,7 @@ class ElectionServiceTest : public ::testing::Test {
  protected:
   void SetUp() override { ASSERT_NE(leader_of(all()), nullptr); }
   std::vector<Musterd*> all() { return {&s1_, &s2_, &s3_}; }
-  std::vector<std::string> addresses() {
-    return {s1_.address(), s2_.address(), s3_.address()};
-  }
+  std::vector<std::string> addresses() { return {s1_.address(), s2_.address(), s3_.address()}; }
   std::string url() { return "muster://" + s1_.address() + "," + s2_.address(); }
   /// `muster` with these words, on the election.
   int operate(std::vector<std::string> words) {
@@ -254,7 +252,8 @@ TEST_F(ElectionServiceTest, RefusalsNameTheField) {
   EXPECT_TRUE(names(refusal([](auto& hello) { hello.set_session(""); }), "session"));
   EXPECT_TRUE(names(refusal([](auto& hello) { hello.set_lease_ms(99); }), "lease_ms"));
   EXPECT_TRUE(names(refusal([](auto& hello) { hello.set_priority(1); }), "priority"));
-  EXPECT_TRUE(names(refusal([](auto& hello) { hello.set_value(std::string(1025, 'x')); }), "value"));
+  EXPECT_TRUE(
+      names(refusal([](auto& hello) { hello.set_value(std::string(1025, 'x')); }), "value"));
   EXPECT_TRUE(names(refusal([](auto& hello) { hello.set_prefix("/a"); }), "prefix"));
 }
 

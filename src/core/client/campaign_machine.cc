@@ -18,8 +18,8 @@ Status CampaignConfig::validate() const {
   if (Status s = validate_name("name", name); !s) return s;
   if (Status s = validate_name("id", id.value()); !s) return s;
   if (value.size() > kValueBytesMax || !is_utf8(value)) {
-    return {Errc::kInvalid, "the value must be UTF-8 of at most " +
-                                std::to_string(kValueBytesMax) + " bytes"};
+    return {Errc::kInvalid,
+            "the value must be UTF-8 of at most " + std::to_string(kValueBytesMax) + " bytes"};
   }
   if (lease < 100ms || lease > kLeaseMax) {
     return {Errc::kInvalid, "the lease must be from 100ms to 24h"};
@@ -108,8 +108,8 @@ void CampaignMachine::heard(const CampaignNews& news, MonoTime now, Events& even
   lapse(now, events);
   if (!open_ || phase_ == Phase::kOver) return;
   using Kind = CampaignNews::Kind;
-  const bool answers = news.kind == Kind::kWaiting || news.kind == Kind::kGranted ||
-                       news.kind == Kind::kRenewed;
+  const bool answers =
+      news.kind == Kind::kWaiting || news.kind == Kind::kGranted || news.kind == Kind::kRenewed;
   if (answers && phase_ != Phase::kResigning) {
     failures_ = 0;
     const bool last = news.beat + 1 == next_beat_;

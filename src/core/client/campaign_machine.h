@@ -19,7 +19,7 @@ struct CampaignConfig {
   WorkerId id;        ///< Unique in the election.
   std::string value;  ///< Published while this worker leads.
   Duration lease = 15s;
-  std::string prefix;  ///< The path of a `muster://` address, to share its elections.
+  std::string prefix;            ///< The path of a `muster://` address, to share its elections.
   Duration first_delay = 100ms;  ///< Before a stream is reopened; doubles while that fails.
   Duration delay_max = 2s;
 
@@ -73,8 +73,7 @@ struct CampaignNews {
 /// work_ended(). Pure: the caller passes the time. Threads: one.
 class CampaignMachine {
  public:
-  CampaignMachine(const CampaignConfig& config, Random random)
-      : config_(config), random_(random) {}
+  CampaignMachine(const CampaignConfig& config, Random random) : config_(config), random_(random) {}
 
   struct Hello {
     std::optional<Epoch> resumed;

@@ -240,6 +240,16 @@ void Election::wait_until_allowed(MonoTime now) {
   if (now < hold_off_until_) wait_until(std::min(wake_at_, hold_off_until_));
 }
 
+// Rule E8: a process with our id that writes while we look on. What stood there at our first look
+// may come from an earlier life of ours that was killed, and restarting is no mistake.
+void Election::report_twin(bool first_look) {
+  const auto& state = known_.state;
+  if (first_look || !state || state->leader != config_.id || mine(state)) return;
+  if (state->incarnation.value().empty() || state->incarnation == reported_twin_) return;
+  reported_twin_ = state->incarnation;
+  step_.events.emplace_back(DuplicateWorker{state->incarnation});
+}
+
 // Once for each finding: a leader of the past that renews writes the same state again and again.
 void Election::report_lost_state() {
   std::string problem;

@@ -299,12 +299,12 @@ class Election {
   Incarnation reported_twin_;  ///< A reported second process with this id.
   LeaseObserver observer_;
   std::vector<Sent> sent_;
-  LeaderState writing_;        ///< The content of the last one.
-  Epoch next_epoch_;           ///< Being acquired.
+  LeaderState writing_;  ///< The content of the last one.
+  Epoch next_epoch_;     ///< Being acquired.
   /// From when its lease counts: just before the floor was raised for it, or the beat before that.
   MonoTime campaign_began_{};
   std::uint64_t campaign_beat_ = 0;
-  Epoch above_;                ///< By rise_above().
+  Epoch above_;  ///< By rise_above().
   /// The floor as last read, until it is used; without a revision there was none.
   std::optional<Floor> floor_;
   std::optional<Revision> raised_;  ///< The floor as this worker last wrote it.
@@ -323,7 +323,7 @@ class Election {
   bool stopped_ = false;
   std::optional<Error> write_failed_;  ///< The read under way settles a write that failed so.
   bool retry_renewal_ = false;  ///< The last renewal has not landed, and the state was read since.
-  std::optional<Beat> told_;           ///< The last beat.
+  std::optional<Beat> told_;    ///< The last beat.
   std::uint64_t beats_confirmed_ = 0;  ///< The beats with lower numbers.
   Epoch own_epoch_;                    ///< Of the last term that this worker wrote.
   std::optional<Epoch> resuming_;      ///< The term that began elsewhere, until it goes on here.

@@ -77,9 +77,9 @@ Result<CampaignTerms> CampaignTerms::from(const v1::CampaignHello& hello) {
       return wrong("prefix", "must be the beginning of a key: " + s.error().message);
     }
   }
-  CampaignTerms terms{hello.name(), WorkerId(hello.id()), Incarnation(hello.session()),
-                      hello.value(), lease,               {},
-                      hello.prefix(), hello.paused()};
+  CampaignTerms terms{
+      hello.name(),   WorkerId(hello.id()), Incarnation(hello.session()), hello.value(), lease, {},
+      hello.prefix(), hello.paused()};
   if (hello.resume_epoch() != 0) terms.resumed = Epoch(hello.resume_epoch());
   return terms;
 }
@@ -138,7 +138,8 @@ void ElectionSession::heard(const v1::CampaignRequest& request) {
   if (request.has_beat()) return beat(request.beat().number());
   if (request.has_resign()) return resign(request.resign());
   finish({rpc::Code::kInvalidArgument,
-          "kind must be beat or resign in every message but the first", {}});
+          "kind must be beat or resign in every message but the first",
+          {}});
 }
 
 void ElectionSession::beat(std::uint64_t number) {
@@ -167,8 +168,8 @@ void ElectionSession::resign(const v1::CampaignResign& request) {
   resigning_ = request;
   if (!request.stay()) participant_.retire();
   Participant::Options timings = options_of(terms_);
-  const Duration hold_off = hold_off_after_step_down(
-      terms_.lease, timings.heartbeat_interval + timings.heartbeat_jitter);
+  const Duration hold_off =
+      hold_off_after_step_down(terms_.lease, timings.heartbeat_interval + timings.heartbeat_jitter);
   if (terms_.paused) participant_.set_eligible(false);
   participant_.resign({.stop = !request.stay(),
                        .hold_off = hold_off,

@@ -35,8 +35,8 @@ struct CampaignTerms {
 
 /// One client's part in one election, as long as its stream lasts. The client is the owner of the
 /// terms: this renews only because of its beats, releases only when it says that its work has
-/// ended, and writes nothing when the stream breaks, because the client may go on at another server.
-/// Threads: loop thread only.
+/// ended, and writes nothing when the stream breaks, because the client may go on at another
+/// server. Threads: loop thread only.
 class ElectionSession final : private ParticipantFront {
  public:
   struct Deps {
@@ -103,12 +103,12 @@ class ElectionSession final : private ParticipantFront {
 
   std::uint64_t last_beat_ = 0;
   std::optional<v1::CampaignResign> resigning_;
-  std::optional<WorkerId> preferred_;    ///< By the operator's command.
-  std::optional<MonoTime> gave_up_at_;   ///< When the client was told to hand over.
+  std::optional<WorkerId> preferred_;   ///< By the operator's command.
+  std::optional<MonoTime> gave_up_at_;  ///< When the client was told to hand over.
   std::optional<v1::CampaignWaiting> shown_;
-  std::string trouble_;                  ///< The last one that the client was told.
+  std::string trouble_;  ///< The last one that the client was told.
   Timer silence_;
-  Timer release_;                        ///< Ends the wait for a release without its client.
+  Timer release_;  ///< Ends the wait for a release without its client.
 
   std::deque<v1::CampaignResponse> unsent_;
   bool writing_ = false;

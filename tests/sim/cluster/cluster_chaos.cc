@@ -57,7 +57,8 @@ void ClusterSim::wreak_chaos() {
   }
 }
 
-// A client that leads is frozen, and hears nothing afterwards; or a server is frozen, and then gone.
+// A client that leads is frozen, and hears nothing afterwards; or a server is frozen, and then
+// gone.
 void ClusterSim::trouble_campaigns() {
   world_.after(world_.random().between(1s, 6s), [this] {
     if (healed_) return;

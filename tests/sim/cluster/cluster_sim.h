@@ -28,10 +28,10 @@ struct ClusterSimOptions {
 [[nodiscard]] SimReport simulate_cluster(std::uint64_t seed, const ClusterSimOptions& options);
 
 /// A whole system: one to five musterd on one engine, agents with their nodes, watchers, clients
-/// of the store, candidates for a singleton and clients that lead it by RPC, workers of the coordinator library and an operator,
-/// while hosts crash, freeze and stop, links are cut one way or both, requests are sent twice, the
-/// engine fails, loses its power and cannot be reached, and clocks jump. What must hold is in
-/// invariants.h, and looked at after every event.
+/// of the store, candidates for a singleton and clients that lead it by RPC, workers of the
+/// coordinator library and an operator, while hosts crash, freeze and stop, links are cut one way
+/// or both, requests are sent twice, the engine fails, loses its power and cannot be reached, and
+/// clocks jump. What must hold is in invariants.h, and looked at after every event.
 class ClusterSim {
  public:
   ClusterSim(std::uint64_t seed, ClusterSimOptions options);

@@ -122,8 +122,8 @@ void Invariants::release_confirmed(const std::string& host, Epoch epoch) {
   const auto* entry = reference_.state().kv().find(NamespaceKeys(kSingleton).state);
   const auto state = entry == nullptr ? Result<LeaderState>(Error{Errc::kNotFound, {}})
                                       : decode_leader_state(*entry->value);
-  const bool over = state && (state->epoch > epoch ||
-                              (state->released && state->released->epoch == epoch));
+  const bool over =
+      state && (state->epoch > epoch || (state->released && state->released->epoch == epoch));
   if (!over) {
     violate(host + " was told that epoch " + number(epoch.value()) +
             " was released, and nothing says so");

@@ -1,5 +1,6 @@
 // The part of the election in which a worker tries to become the leader: may it, is it its turn,
-// and the two writes of an acquisition. The rest is in election.cc.
+// and the two writes of an acquisition; and what is reported of the state. The rest is in
+// election.cc.
 
 #include <algorithm>
 #include <utility>
@@ -238,6 +239,30 @@ void Election::give_back(MonoTime now) {
 void Election::wait_until_allowed(MonoTime now) {
   wait_one_interval(now);
   if (now < hold_off_until_) wait_until(std::min(wake_at_, hold_off_until_));
+}
+
+// Rule E8: a process with our id that writes while we look on. What stood there at our first look
+// may come from an earlier life of ours that was killed, and restarting is no mistake.
+void Election::report_twin(bool first_look) {
+  const auto& state = known_.state;
+  if (first_look || !state || state->leader != config_.id || mine(state)) return;
+  if (state->incarnation.value().empty() || state->incarnation == reported_twin_) return;
+  reported_twin_ = state->incarnation;
+  step_.events.emplace_back(DuplicateWorker{state->incarnation});
+}
+
+void Election::report_new_leader(const std::optional<LeaderState>& before) {
+  const auto holder = [](const std::optional<LeaderState>& state) {
+    return state ? state->leader : std::nullopt;
+  };
+  const auto& after = known_.state;
+  const bool same = holder(before) == holder(after) &&
+                    (!holder(after) ||
+                     (before->epoch == after->epoch && before->incarnation == after->incarnation));
+  if (same) return;
+  step_.events.emplace_back(LeaderChanged{holder(before), holder(after),
+                                          after ? after->epoch : seen_epoch_,
+                                          after ? after->incarnation : Incarnation()});
 }
 
 // Once for each finding: a leader of the past that renews writes the same state again and again.

@@ -202,30 +202,6 @@ void Election::settle(const Known& seen, MonoTime now) {
   lose(lost ? LossReason::kStateLost : LossReason::kReplaced);
 }
 
-// Rule E8: a process with our id that writes while we look on. What stood there at our first look
-// may come from an earlier life of ours that was killed, and restarting is no mistake.
-void Election::report_twin(bool first_look) {
-  const auto& state = known_.state;
-  if (first_look || !state || state->leader != config_.id || mine(state)) return;
-  if (state->incarnation.value().empty() || state->incarnation == reported_twin_) return;
-  reported_twin_ = state->incarnation;
-  step_.events.emplace_back(DuplicateWorker{state->incarnation});
-}
-
-void Election::report_new_leader(const std::optional<LeaderState>& before) {
-  const auto holder = [](const std::optional<LeaderState>& state) {
-    return state ? state->leader : std::nullopt;
-  };
-  const auto& after = known_.state;
-  const bool same = holder(before) == holder(after) &&
-                    (!holder(after) ||
-                     (before->epoch == after->epoch && before->incarnation == after->incarnation));
-  if (same) return;
-  step_.events.emplace_back(LeaderChanged{holder(before), holder(after),
-                                          after ? after->epoch : seen_epoch_,
-                                          after ? after->incarnation : Incarnation()});
-}
-
 ElectionStep Election::wake(MonoTime now) {
   note_lapse(now);
   if (stopped_ || phase_ != Phase::kIdle) return finish();
@@ -241,31 +217,6 @@ ElectionStep Election::wake(MonoTime now) {
 ElectionStep Election::tick(MonoTime now) {
   note_lapse(now);
   return finish();
-}
-
-ElectionStep Election::told(std::uint64_t beat, MonoTime now) {
-  MUSTER_CHECK(config_.renews_when_told && (!told_ || beat > told_->number));
-  note_lapse(now);
-  const bool silent = !owner_beats(now);
-  told_ = Beat{beat, now};
-  // A request under way may be of an earlier beat; what it finds is considered with this one.
-  if (phase_ == Phase::kIdle && (leads(now) || silent)) return wake(now);
-  return finish();
-}
-
-// An owner that went silent would not learn of its term in time.
-bool Election::owner_beats(MonoTime now) const {
-  if (!config_.renews_when_told) return true;
-  return told_ && now < told_->at + config_.terms.held() / 2;
-}
-
-// The owner may lead a later term through another server, which is not for this worker to end.
-bool Election::is_own_epoch(Epoch epoch) const {
-  return !config_.renews_when_told || epoch == own_epoch_;
-}
-
-bool Election::owes_renewal() const {
-  return told_ && told_->number >= beats_confirmed_;
 }
 
 // Rule E7: a state that looks like the latest one may be of the past. A leader after it has
@@ -374,9 +325,9 @@ void Election::consider(MonoTime now) {
   if (resigning_) {
     if (mine(known_.state) && is_own_epoch(known_.state->epoch)) return release(now);
     const auto& receipt = known_.state ? known_.state->released : std::nullopt;
-    return finish_resigning(receipt && receipt->incarnation == config_.incarnation &&
-                                is_own_epoch(receipt->epoch),
-                            now);
+    return finish_resigning(
+        receipt && receipt->incarnation == config_.incarnation && is_own_epoch(receipt->epoch),
+        now);
   }
   if (leads(now)) {
     // Either the renewal is settled, and the next is due when it was, or it has not landed, and
@@ -403,19 +354,6 @@ void Election::consider(MonoTime now) {
     case Claim::kFree:
       if (my_turn(now)) campaign(now);
   }
-}
-
-// Rule E1: only the incarnation that holds the state renews it, and not after the owner's deadline;
-// the owner itself knows that more exactly, and takes no confirmation that comes later.
-void Election::resume(MonoTime now) {
-  const bool shown = mine(known_.state) && known_.state->epoch == *resuming_;
-  const bool late = !told_ || now >= config_.terms.deadline(told_->at);
-  if (shown && !late) return renew(now);
-  const LossReason why = late              ? LossReason::kExpired
-                         : !known_.state   ? LossReason::kStateLost
-                                           : LossReason::kReplaced;
-  step_.events.emplace_back(LostLeadership{*std::exchange(resuming_, {}), why});
-  stopped_ = true;
 }
 
 ElectionStep Election::resign(ResignOptions options, MonoTime now) {

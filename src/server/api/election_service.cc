@@ -11,7 +11,7 @@
 namespace muster::server {
 namespace {
 
-/// Of one server, so that its memory is bounded whoever campaigns.
+/// Of one server, so that its memory is bounded for any number of clients.
 constexpr std::size_t kSessionsMax = 4096;
 constexpr Duration kLeaderReadTimeout = 5s;
 /// A follower hears something at least this often.
@@ -168,8 +168,9 @@ void ElectionService::add_to(rpc::Router& router) {
 }
 
 std::size_t ElectionService::leading() const {
-  return static_cast<std::size_t>(std::count_if(
-      sessions_.begin(), sessions_.end(), [](const auto& each) { return each.second.session->leads(); }));
+  return static_cast<std::size_t>(
+      std::count_if(sessions_.begin(), sessions_.end(),
+                    [](const auto& each) { return each.second.session->leads(); }));
 }
 
 void ElectionService::Campaign(const rpc::CallPtr& call, const v1::CampaignRequest& opening) {
@@ -210,8 +211,7 @@ void ElectionService::Campaign(const rpc::CallPtr& call, const v1::CampaignReque
     cluster_.loop().post(lifetime_.wrap([this, key, number] { forget(key, number); }));
   });
   auto session = std::make_unique<ElectionSession>(
-      std::move(*terms),
-      ElectionSession::Deps{cluster_, call, random_(), note, led, over});
+      std::move(*terms), ElectionSession::Deps{cluster_, call, random_(), note, led, over});
   ElectionSession& begun = *session;
   sessions_[key] = {number, std::move(session)};
   begun.start();
@@ -255,7 +255,8 @@ void ElectionService::Observe(const rpc::CallPtr& call, const v1::LeaderRequest&
 void ElectionService::close() {
   for (const auto& follower : std::set(followers_)) follower->end();
   for (const auto& [key, each] : sessions_) {
-    each.session->end({rpc::Code::kUnavailable, "this server is stopping; go on at another one", {}});
+    each.session->end(
+        {rpc::Code::kUnavailable, "this server is stopping; go on at another one", {}});
   }
 }
 

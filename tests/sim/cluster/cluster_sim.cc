@@ -157,7 +157,8 @@ void ClusterSim::check_calm() {
       if (agent->expects(i)) calm.living.push_back(agent->id(i));
     }
   }
-  if (!candidates_.empty() || !campaigns_.empty()) calm.singleton_runs = journal_.running().size() == 1;
+  if (!candidates_.empty() || !campaigns_.empty())
+    calm.singleton_runs = journal_.running().size() == 1;
   for (const auto& worker : workers_) {
     calm.worker_leads = calm.worker_leads.value_or(false) || worker->coordinator().leads();
   }

@@ -1,5 +1,6 @@
 // The part of the election in which a worker tries to become the leader: may it, is it its turn,
-// and the two writes of an acquisition. The rest is in election.cc.
+// and the two writes of an acquisition; and what is reported of the state. The rest is in
+// election.cc.
 
 #include <algorithm>
 #include <utility>

@@ -235,6 +235,12 @@ void Election::give_back(MonoTime now) {
   write(WriteKind::kRelease, std::move(state), now);
 }
 
+ElectionStep Election::set_eligible(bool eligible, MonoTime now) {
+  eligible_ = eligible;
+  if (phase_ == Phase::kIdle && !term_) wait_until(now);
+  return finish();
+}
+
 // The end of a hold-off is not waited for any longer than it lasts.
 void Election::wait_until_allowed(MonoTime now) {
   wait_one_interval(now);

@@ -393,10 +393,4 @@ void Election::finish_resigning(bool released, MonoTime now) {
   wait_until_allowed(now);
 }
 
-ElectionStep Election::set_eligible(bool eligible, MonoTime now) {
-  eligible_ = eligible;
-  if (phase_ == Phase::kIdle && !term_) wait_until(now);
-  return finish();
-}
-
 }  // namespace muster

@@ -8,6 +8,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
@@ -177,6 +178,9 @@ TEST_F(PostgresScene, ASynchronousStandbyHasEveryConfirmedWrite) {
   PostgresServer primary;
   PostgresServer standby(primary, {});
   primary.set("synchronous_standby_names = 'standby'");
+  const MonoTime by = boot_now() + 20s;
+  while (primary.sql("SELECT sync_state FROM pg_stat_replication") != "sync" && boot_now() < by) {
+  }
   const std::string hosts = primary.endpoint() + "," + standby.endpoint();
   TestStore& store = open("postgres://postgres@" + hosts + "/postgres?prefix=app");
   EXPECT_THAT(inspect(store).remarks, Contains(HasSubstr("loses nothing that was confirmed")));
@@ -204,17 +208,25 @@ TEST_F(PostgresScene, AWriteWhoseWaitForTheStandbyWasCancelledIsAmbiguous) {
   TestStore& store = open(primary.url("app"));
   ASSERT_TRUE(store.put("key", "before"));
   primary.set("synchronous_standby_names = 'nobody'");
-  std::promise<Result<Revision>> answered;
-  thread_.run([&] {
-    store.store().put("key", "waiting", {}, thread_.loop().now() + 20s,
-                      [&](Result<Revision> put) { answered.set_value(std::move(put)); });
-  });
-  const MonoTime by = boot_now() + 20s;
-  while (primary.sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") != "1" &&
-         boot_now() < by) {
+  // The server takes notice of that in its own time; until then it confirms at once.
+  const std::string waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+  const MonoTime by = boot_now() + 30s;
+  std::future<Result<Revision>> answer;
+  bool waits = false;
+  while (!waits && boot_now() < by) {
+    const auto answered = std::make_shared<std::promise<Result<Revision>>>();
+    answer = answered->get_future();
+    thread_.run([&] {
+      store.store().put("key", "waiting", {}, thread_.loop().now() + 60s,
+                        [answered](Result<Revision> put) { answered->set_value(std::move(put)); });
+    });
+    while (!waits && answer.wait_for(0s) != std::future_status::ready && boot_now() < by) {
+      waits = primary.sql(waiting) == "1";
+    }
   }
+  ASSERT_TRUE(waits);
   primary.sql("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'");
-  EXPECT_TRUE(answered.get_future().get().is(Errc::kAmbiguous));
+  EXPECT_TRUE(answer.get().is(Errc::kAmbiguous));
 }
 
 TEST_F(PostgresScene, AnOlderBaseBackupBeginsAHistoryAndResetsWatches) {
@@ -290,12 +302,12 @@ TEST_F(PostgresScene, TheDocumentedPrivilegesAreEnough) {
 }
 
 TEST_F(PostgresScene, AnUnsafeServerIsRefusedAndAnUnsafeRoleIsOverruled) {
-  PostgresServer server;
+  // Nobody writes to the disk but a commit that waits for it.
+  PostgresServer server({.settings = {"wal_writer_delay = 10000ms"}, .access = {}});
   server.sql("ALTER ROLE postgres SET synchronous_commit = off");
   TestStore& store = open(server.url("app"));
-  ASSERT_TRUE(store.put("key", "body"));
   EXPECT_THAT(inspect(store).remarks, Contains(HasSubstr("synchronous_commit is off")));
-  // Nothing waits in memory: what was confirmed is there after the worst crash.
+  ASSERT_TRUE(store.put("key", "body"));
   server.restart();
   EXPECT_TRUE(PostgresScene::read(store, "key"));
   server.set("fsync = off");
@@ -372,6 +384,43 @@ TEST_F(PostgresScene, APasswordComesFromTheUsualPlacesAndIsNeverShown) {
   }
   set_log_sink({});
   for (const std::string& line : lines) EXPECT_THAT(line, Not(HasSubstr("tops3cret")));
+}
+
+// A write under a condition waits for another session; the condition must not change meanwhile.
+TEST_F(PostgresScene, AGuardHoldsUntilTheWriteUnderItIsDone) {
+  PostgresServer server;
+  TestStore& store = open(server.url("app"));
+  TestStore& other = open(server.url("app"));
+  const auto until = [&](const std::string& condition) {
+    const MonoTime by = boot_now() + 20s;
+    const std::string question =
+        "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND " + condition;
+    while (server.sql(question) == "0" && boot_now() < by) {
+    }
+  };
+  for (const bool absent : {false, true}) {
+    const Key key = absent ? "under absence" : "under revision";
+    const Key guard = absent ? "absent" : "present";
+    Precondition when = Precondition::absent();
+    if (!absent) when = Precondition::at(*other.put(guard, "1"));
+    std::thread holder([&] {
+      server.sql("BEGIN; INSERT INTO muster.objects VALUES ('app/" + key +
+                 "', 'x', 1); SELECT pg_sleep(3); ROLLBACK");
+    });
+    until("wait_event = 'PgSleep'");
+    std::promise<Result<Revision>> answered;
+    thread_.run([&] {
+      store.store().guarded_put(key, "body", Precondition::absent(), {guard, when},
+                                store.deadline(),
+                                [&](Result<Revision> put) { answered.set_value(std::move(put)); });
+    });
+    until("wait_event_type = 'Lock'");
+    const auto changed = other.put(guard, "2", when);
+    ASSERT_TRUE(changed) << changed.error().message;
+    EXPECT_TRUE(other.get(key)) << "the guard changed before the write was there";
+    EXPECT_TRUE(answered.get_future().get());
+    holder.join();
+  }
 }
 
 TEST_F(PostgresScene, NoTwoRevisionsAreAlikeAndASequenceThatFellBehindIsReported) {

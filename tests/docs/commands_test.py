@@ -24,7 +24,7 @@ import unittest
 
 import yaml
 from commands import Document, blocks, commands
-from surroundings import KEYS, ROOT, bucket, etcd, free_port, wait_for
+from surroundings import KEYS, ROOT, bucket, etcd, free_port, postgres, wait_for
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
 ELSEWHERE = {"docs/cron-on-s3.md": "cron_on_s3", "docs/client.md": "outside_modules", "docs/library.md": "outside_installed",
@@ -246,6 +246,34 @@ class CommandsTest(unittest.TestCase):
         with self.node("r1"):
             document.run("muster health", prints="healthy")
             document.run("muster server list", prints="leader")
+        document.finish()
+
+    def test_docs_http(self):
+        document = self.document("docs/http.md")
+        http = f"127.0.0.1:{free_port()}"
+        self.environment["MUSTER_HTTP_LISTEN"] = http
+        leader = ["muster", "worker", "--arbiter", f"muster://{self.server}", "--namespace", "cron", "--id", "w1"]
+        leads = ["muster", "leader", "--arbiter", f"muster://{self.server}", "--namespace", "cron"]
+        with self.node("r1"), self.background(leader, leads):
+            for _, block in blocks(document.text, "sh"):
+                # A watch goes on until it is ended.
+                here = block.replace("localhost:9002", http).replace("curl -sN", "timeout 2 curl -sN")
+                done = subprocess.run(["bash", "-uc", here], cwd=self.place, env=self.environment, check=False,
+                                      capture_output=True, text=True)
+                self.assertEqual(done.stderr, "", block)
+                self.assertTrue(done.stdout, block)
+                self.assertNotIn('"error"', done.stdout, block)
+                self.assertIn(done.returncode, (0, 124), block)
+
+    def test_docs_postgres(self):
+        document = self.document("docs/postgres.md")
+        roles = ["CREATE ROLE owner LOGIN CREATEROLE", "CREATE ROLE app LOGIN", "CREATE DATABASE app OWNER owner"]
+        with postgres(roles) as server:
+            document.places.append(("@db.example", f"@{server}"))
+            document.run("muster postgres init")
+            document.run("muster probe")
+            with document.running("muster run", self.noted("cron -f epoch 1"), code=143):
+                pass
         document.finish()
 
     def test_docs_security(self):

@@ -3,8 +3,10 @@
 import contextlib
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
+import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -60,3 +62,30 @@ def etcd(directory):
             yield f"127.0.0.1:{port}"
         finally:
             server.kill()
+
+
+@contextlib.contextmanager
+def postgres(commands):
+    """The host and port of a PostgreSQL to which everybody on this machine is who they say; `commands` are run in it."""
+    port = free_port()
+    programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))[-1]
+    # It refuses to run as root.
+    user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+    user += ["setpriv", "--pdeathsig", "KILL"]
+    with tempfile.TemporaryDirectory(prefix="muster-postgres-") as place:
+        if os.geteuid() == 0:
+            shutil.chown(place, "postgres", "postgres")
+        subprocess.run([*user, programs / "initdb", "--no-sync", "--auth=trust", "--username=postgres", "--pgdata", f"{place}/data"],
+                       check=True, capture_output=True, cwd=place)
+        with open(f"{place}/log", "wb") as log, subprocess.Popen(
+                [*user, programs / "postgres", "-D", f"{place}/data", "-c", "listen_addresses=127.0.0.1",
+                 "-c", f"port={port}", "-c", f"unix_socket_directories={place}"], stdout=log, stderr=log, cwd=place) as server:
+            client = [programs / "psql", "-h", "127.0.0.1", "-p", str(port), "-U", "postgres", "-v", "ON_ERROR_STOP=1"]
+            try:
+                wait_for("PostgreSQL answers", lambda: subprocess.run(
+                    [*client, "-c", "SELECT 1"], capture_output=True, check=False).returncode == 0)
+                for command in commands:
+                    subprocess.run([*client, "-c", command], check=True, capture_output=True)
+                yield f"127.0.0.1:{port}"
+            finally:
+                server.kill()

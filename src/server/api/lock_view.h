@@ -21,13 +21,13 @@ struct LockView {
     Duration left{0};  ///< Of the lease that ends first, by log time.
 
     /// What its client has of it.
-    [[nodiscard]] LockHandle handle(const LockShape& shape) const {
-      return {shape, writes(), ttl, permits, id.value()};
+    [[nodiscard]] LockHandle handle(const LockShape& of_lock) const {
+      return {of_lock, writes(), ttl, permits, id.value()};
     }
     [[nodiscard]] bool writes() const { return permits.front().permit == kWriters; }
     /// Whether these permits are enough to hold a lock of that shape.
-    [[nodiscard]] bool enough(const LockShape& shape) const {
-      return !writes() || permits.size() == shape.permits + 1U;
+    [[nodiscard]] bool enough(const LockShape& of_lock) const {
+      return !writes() || permits.size() == of_lock.permits + 1U;
     }
   };
   std::optional<LockShape> shape;  ///< Empty: nobody has taken the lock yet.

@@ -53,7 +53,8 @@ Json ring_case(RingConfig config, const std::map<std::string, std::uint32_t>& we
 
 Json ring() {
   std::map<std::string, std::uint32_t> many;
-  for (int i = 0; i < 40; ++i) many["node-" + std::to_string(i)] = 1 + i % 4;
+  for (int i = 0; i < 40; ++i)
+    many["node-" + std::to_string(i)] = 1U + static_cast<std::uint32_t>(i % 4);
   return {
       ring_case({16, 3}, {}),
       ring_case({16, 3}, {{"only", 1}}),

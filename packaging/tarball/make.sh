@@ -33,7 +33,7 @@ for component in muster musterd; do
     fail "$(cat "$work/install.log")"
 done
 # The units are for the places of the packages. Settings are an example here, as there is no /etc of ours.
-mkdir "$tree/share/muster"
+mkdir -p "$tree/share/muster"
 mv "$tree/etc/muster/musterd.yaml" "$tree/share/muster/"
 rm -r "${tree:?}"/{etc,lib,share/doc}
 cp "$here/../../LICENSE" "$build/sbom.spdx.json" "$tree/"

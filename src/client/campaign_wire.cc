@@ -8,7 +8,7 @@
 namespace muster::client {
 namespace {
 
-using Kind = CampaignNews::Kind;
+using NewsKind = CampaignNews::Kind;
 
 /// No lease is longer.
 Duration left_of(std::uint64_t ms) {
@@ -52,7 +52,7 @@ Result<CampaignNews> decode_campaign_news(const std::string& body) {
   if (message.ParseFromString(body)) {
     switch (message.kind_case()) {
       case v1::CampaignResponse::kWaiting:
-        news.kind = Kind::kWaiting;
+        news.kind = NewsKind::kWaiting;
         news.leader = message.waiting().leader();
         news.value = message.waiting().value();
         news.epoch = Epoch(message.waiting().epoch());
@@ -60,34 +60,34 @@ Result<CampaignNews> decode_campaign_news(const std::string& body) {
         news.beat = message.waiting().beat();
         return news;
       case v1::CampaignResponse::kGranted:
-        news.kind = Kind::kGranted;
+        news.kind = NewsKind::kGranted;
         news.epoch = Epoch(message.granted().epoch());
         news.left = left_of(message.granted().left_ms());
         news.beat = message.granted().beat();
         return news;
       case v1::CampaignResponse::kRenewed:
-        news.kind = Kind::kRenewed;
+        news.kind = NewsKind::kRenewed;
         news.epoch = Epoch(message.renewed().epoch());
         news.left = left_of(message.renewed().left_ms());
         news.beat = message.renewed().beat();
         return news;
       case v1::CampaignResponse::kGiveUp:
-        news.kind = Kind::kGiveUp;
+        news.kind = NewsKind::kGiveUp;
         news.reason = message.give_up().reason();
         news.prefer = message.give_up().prefer();
         news.paused = message.give_up().paused();
         return news;
       case v1::CampaignResponse::kLost:
-        news.kind = Kind::kLost;
+        news.kind = NewsKind::kLost;
         news.reason = message.lost().reason();
         news.epoch = Epoch(message.lost().epoch());
         return news;
       case v1::CampaignResponse::kResigned:
-        news.kind = Kind::kResigned;
+        news.kind = NewsKind::kResigned;
         news.confirmed = message.resigned().confirmed();
         return news;
       case v1::CampaignResponse::kTrouble:
-        news.kind = Kind::kTrouble;
+        news.kind = NewsKind::kTrouble;
         news.reason = message.trouble().reason();
         return news;
       case v1::CampaignResponse::KIND_NOT_SET:

@@ -11,13 +11,11 @@ import re
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import unittest
-import urllib.parse
 import uuid
 
-from scene import BIN, LIMIT_SECONDS, PLAIN, Events, Server, curl, eventually
+from scene import BIN, LIMIT_SECONDS, PLAIN, Events, PairTest, Server, curl, eventually
 
 
 def owner_of(nodes, key, virtual_nodes):
@@ -31,23 +29,7 @@ def owner_of(nodes, key, virtual_nodes):
     return next((node for place, node in points if place >= at), points[0][1])
 
 
-class HttpTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory(prefix="muster-http-")
-        cls.addClassCleanup(cls.temporary.cleanup)
-        folder = pathlib.Path(cls.temporary.name)
-        cls.audit = folder / "audit.jsonl"
-        cls.servers = []
-        for name in ("s1", "s2"):
-            server = Server(folder, name, [*PLAIN, "--audit-log", folder / f"audit-{name}.jsonl"])
-            cls.servers.append(server)
-            cls.addClassCleanup(server.end)
-        cls.leader, cls.follower = sorted(cls.servers, key=lambda server: not server.leads())
-        assert cls.leader.leads()
-        assert not cls.follower.leads()
-        cls.folder = folder
-
+class HttpTest(PairTest):
     def worker(self, name, address, worker="w1"):
         process = subprocess.Popen(
             [BIN / "muster", "worker", "--id", worker, "--name", name, "--arbiter", address, "--startup-jitter-max",
@@ -59,12 +41,6 @@ class HttpTest(unittest.TestCase):
 
         self.addCleanup(end)
         return process
-
-    def refused(self, server, method, path, status, code, says, body=None, headers=None):
-        got, told = server.ask_json(method, path, body, headers)
-        self.assertEqual((got, told["error"]["code"]), (status, code), told)
-        self.assertIn(says, told["error"]["message"])
-        return told["error"]
 
     def test_a_node_lives_on_any_server(self):
         for server, name in ((self.leader, "life-1"), (self.follower, "life-2")):
@@ -236,65 +212,6 @@ class HttpTest(unittest.TestCase):
         self.assertEqual(server.metric('muster_http_requests_total{path="v1",status="200"}'), before + 2)
         self.assertGreater(server.metric('muster_http_requests_total{path="v1",status="400"}'), 0)
         self.assertGreater(server.metric('muster_rpc_requests_total{code="OK",method="CoordinatorService/RegisterNode"}'), 0)
-
-    def test_a_lock_has_one_holder_and_passes_on_in_order(self):
-        path, waits = "/v1/locks/mutex-1", {}
-
-        def wait(session):
-            waits[session] = self.follower.ask_json(
-                "PUT", path, {"session": session, "holder": f"program-{session}", "wait_ms": 20000})
-
-        status, held = self.follower.ask_json("PUT", path, {"session": "a", "holder": "program-a", "ttl_ms": 20000})
-        self.assertEqual(status, 200, held)
-        self.assertGreater(held["token"], 0)
-        self.assertLessEqual(held["left_ms"], 20000)
-        again = self.leader.ask_json("PUT", path, {"session": "a", "holder": "program-a",
-                                                       "ttl_ms": 20000})[1]
-        self.assertEqual(again["token"], held["token"], "the same session has the same lock")
-        self.refused(self.leader, "PUT", path, 409, "ABORTED", "program-a", {"session": "z"})
-        self.refused(self.leader, "PUT", path, 400, "INVALID_ARGUMENT", "", {"session": "y", "permits": 2})
-        renewed = self.leader.ask_json("POST", path, {"session": "a", "handle": held["handle"]})
-        self.assertEqual(renewed[0], 200, renewed)
-        self.refused(self.leader, "POST", path, 404, "NOT_FOUND", "", {"session": "b", "handle": held["handle"]})
-        waiting = []
-        for session in ("b", "c"):
-            waiting.append(threading.Thread(target=wait, args=(session,)))
-            waiting[-1].start()
-            eventually("it waits", lambda: f"program-{session}-{session}" in self.leader.get(path)["waiters"])
-        self.assertEqual(self.leader.get(path)["waiters"], ["program-b-b", "program-c-c"])
-        self.assertEqual(self.leader.get(path)["holders"][0]["holder"], "program-a-a")
-        status, released = self.follower.ask_json("DELETE", path + "?" + urllib.parse.urlencode(
-            {"session": "a", "handle": held["handle"]}))
-        self.assertEqual((status, released["confirmed"]), (200, True))
-        waiting[0].join()
-        self.assertEqual(waits["b"][0], 200, waits)
-        self.assertGreater(waits["b"][1]["token"], held["token"])
-        waiting[1].join()
-        self.assertEqual((waits["c"][0], waits["c"][1]["waiting"]), (202, True), waits)
-        self.assertEqual((waits["c"][1]["place"], waits["c"][1]["held_by"]), (1, "program-b-b"))
-
-    def test_readers_share_a_lock_and_a_client_that_has_gone_waits_no_more(self):
-        path = "/v1/locks/shared-1"
-        for session in ("r1", "r2"):
-            status, told = self.follower.ask_json("PUT", path, {"session": session, "shared": True, "ttl_ms": 60000})
-            self.assertEqual(status, 200, told)
-        self.refused(self.follower, "PUT", path, 409, "ABORTED", "r", {"session": "w1", "shared": False})
-        body = json.dumps({"session": "w2", "holder": "w2", "shared": False, "wait_ms": 60000}).encode()
-        gone = socket.create_connection(self.leader.host.split(":"))
-        gone.sendall(f"PUT {path} HTTP/1.1\r\nHost: {self.leader.host}\r\nContent-Type: application/json\r\n"
-                     f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
-        self.addCleanup(gone.close)
-
-        def waits():
-            told = self.leader.get(path)
-            return "w2-w2" in told["waiters"] + [each["holder"] for each in told["holders"]]
-
-        eventually("it waits", waits)
-        gone.close()
-        eventually("it does not", lambda: not waits())
-        for session in ("r1", "r2"):
-            self.assertEqual(self.leader.ask("DELETE", f"{path}?session={session}")[0], 200)
-        self.refused(self.leader, "DELETE", path + "?session=r1", 404, "NOT_FOUND", "")
 
     def test_a_watch_of_nodes_goes_on_where_it_was(self):
         events = Events(self.follower, "/v1/watch/nodes")

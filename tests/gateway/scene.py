@@ -7,8 +7,10 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import unittest
 import urllib.parse
 import uuid
 
@@ -150,6 +152,31 @@ class Events(threading.Thread):
             pass  # The server was first.
         self.join()
         self.answer.close()
+
+
+class PairTest(unittest.TestCase):
+    """Two servers on one engine, `leader` and `follower`, each with an audit log."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.temporary = tempfile.TemporaryDirectory(prefix="muster-http-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        folder = pathlib.Path(cls.temporary.name)
+        cls.servers = []
+        for name in ("s1", "s2"):
+            server = Server(folder, name, [*PLAIN, "--audit-log", folder / f"audit-{name}.jsonl"])
+            cls.servers.append(server)
+            cls.addClassCleanup(server.end)
+        cls.leader, cls.follower = sorted(cls.servers, key=lambda server: not server.leads())
+        assert cls.leader.leads()
+        assert not cls.follower.leads()
+        cls.folder = folder
+
+    def refused(self, server, method, path, status, code, says, body=None, headers=None):
+        got, told = server.ask_json(method, path, body, headers)
+        self.assertEqual((got, told["error"]["code"]), (status, code), told)
+        self.assertIn(says, told["error"]["message"])
+        return told["error"]
 
 
 def curl(*words):

@@ -27,7 +27,7 @@ Duration answerable(const rpc::CallPtr& call) {
   return std::min(left - std::max<Duration>(100ms, left / 8), kLockCallMax);
 }
 
-std::uint64_t whole_ms(Duration time) {
+std::uint64_t ms_left(Duration time) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
   return static_cast<std::uint64_t>(std::max<std::int64_t>(ms, 0));
 }
@@ -300,7 +300,7 @@ void LockSeat::on_renewed(MonoTime until) {
 }
 
 void LockSeat::grant(const Renewal& renewal, Duration left) {
-  const std::uint64_t left_ms = whole_ms(left);
+  const std::uint64_t left_ms = ms_left(left);
   known_to_client_ = true;
   if (!renewal.acquires) {
     v1::LockRenewResponse response;

@@ -12,7 +12,7 @@ namespace muster {
 namespace hard_to_end_test {
 
 /// A hunter that a sanitizer slows down is outrun by the chains, until these end by themselves.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(_GLIBCXX_TSAN)
 constexpr bool kSlowed = true;
 #else
 constexpr bool kSlowed = false;

@@ -27,29 +27,8 @@ using namespace std::chrono_literals;
   throw std::runtime_error("EtcdCluster: " + what);
 }
 
-struct Output {
-  int code;
-  std::string text;
-};
-
-Output run(const std::vector<std::string>& words) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_etcd("pipe failed");
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  const pid_t pid = spawn(words, write_end.get());
-  write_end = UniqueFd();
-  std::string text;
-  std::array<char, 4096> buffer;
-  ssize_t count = 0;
-  while ((count = ::read(read_end.get(), buffer.data(), buffer.size())) > 0) {
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return {reap(pid), std::move(text)};
-}
-
 void must_run(const std::vector<std::string>& words) {
-  const Output output = run(words);
+  const ProgramOutput output = output_of(words);
   if (output.code != 0) fail_etcd(words[0] + " " + words[1] + " failed: " + output.text);
 }
 
@@ -218,7 +197,7 @@ std::string EtcdCluster::ctl(int member, std::vector<std::string> args) const {
   }
   if (!ctl_user_.empty()) words.push_back("--user=" + ctl_user_);
   words.insert(words.end(), args.begin(), args.end());
-  Output output = run(words);
+  ProgramOutput output = output_of(words);
   if (output.code != 0) fail_etcd("etcdctl " + args.at(0) + " failed: " + output.text);
   return std::move(output.text);
 }

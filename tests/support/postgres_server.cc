@@ -64,29 +64,8 @@ std::vector<std::string> as_server_user(std::vector<std::string> words) {
   return all;
 }
 
-struct PostgresOutput {
-  int code;
-  std::string text;
-};
-
-PostgresOutput run_postgres(const std::vector<std::string>& words) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_postgres("pipe failed");
-  UniqueFd read_end(ends[0]);
-  UniqueFd write_end(ends[1]);
-  const pid_t pid = spawn(words, write_end.get());
-  write_end = UniqueFd();
-  std::string text;
-  std::array<char, 4096> buffer;
-  ssize_t count = 0;
-  while ((count = ::read(read_end.get(), buffer.data(), buffer.size())) > 0) {
-    text.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  return {reap(pid), std::move(text)};
-}
-
 void must_run_postgres(const std::vector<std::string>& words) {
-  const PostgresOutput output = run_postgres(words);
+  const ProgramOutput output = output_of(words);
   if (output.code != 0) fail_postgres(words.back() + " failed: " + output.text);
 }
 
@@ -219,9 +198,9 @@ void PostgresServer::start() {
           ended.si_pid == pid_) {
         break;
       }
-      const auto answer = run_postgres({program_of_postgres("psql"), "-X", "-q", "-A", "-t", "-h",
-                                        dir_.string(), "-p", std::to_string(port_), "-U",
-                                        "postgres", "-c", "SELECT 1", "postgres"});
+      const auto answer =
+          output_of({program_of_postgres("psql"), "-X", "-q", "-A", "-t", "-h", dir_.string(), "-p",
+                     std::to_string(port_), "-U", "postgres", "-c", "SELECT 1", "postgres"});
       if (answer.code == 0) return true;
       std::this_thread::sleep_for(20ms);
     }
@@ -296,9 +275,9 @@ void PostgresServer::restore_backup(const std::string& name) {
 }
 
 std::string PostgresServer::sql(const std::string& text, const std::string& database) const {
-  PostgresOutput output = run_postgres(
-      {program_of_postgres("psql"), "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h",
-       dir_.string(), "-p", std::to_string(port_), "-U", "postgres", "-c", text, database});
+  ProgramOutput output = output_of({program_of_postgres("psql"), "-X", "-q", "-A", "-t", "-v",
+                                    "ON_ERROR_STOP=1", "-h", dir_.string(), "-p",
+                                    std::to_string(port_), "-U", "postgres", "-c", text, database});
   if (output.code != 0) fail_postgres("psql failed: " + output.text);
   while (output.text.ends_with('\n')) output.text.pop_back();
   return std::move(output.text);
@@ -343,8 +322,8 @@ void Pgbouncer::start() {
   pid_ =
       spawn(as_server_user({"/usr/sbin/pgbouncer", (dir_ / "pgbouncer.ini").string()}), log.get());
   await_postgres("pgbouncer does not start", 20s, [&] {
-    return run_postgres({program_of_postgres("psql"), "-X", "-q", "-c", "SELECT 1",
-                         "postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres"})
+    return output_of({program_of_postgres("psql"), "-X", "-q", "-c", "SELECT 1",
+                      "postgres://postgres@127.0.0.1:" + std::to_string(port_) + "/postgres"})
                .code == 0;
   });
 }

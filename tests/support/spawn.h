@@ -22,6 +22,13 @@ namespace muster::testing {
 /// Waits for its end; its exit code, or 128 + signal.
 int reap(pid_t pid);
 
+struct ProgramOutput {
+  int code;  ///< As reap() returns it.
+  std::string text;
+};
+/// Runs it to its end.
+[[nodiscard]] ProgramOutput output_of(const std::vector<std::string>& words);
+
 /// Waits until SIGSTOP, already sent, is in force; false when the process ended instead.
 [[nodiscard]] bool await_stopped(pid_t pid);
 
